@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+option(STRETTO_TESTS "Build the tests" ON)
+option(STRETTO_WERROR "Treat warnings as errors" OFF)
+option(STRETTO_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+
+# Contraction off: a kernel that wants a fused multiply-add says so, and the dequantizers are exact.
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-Wall -Wextra -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wpointer-arith -Wundef
+                    -ffp-contract=off -fno-math-errno)
+if(STRETTO_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(STRETTO_SANITIZE)
+  add_compile_options(-fsanitize=${STRETTO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${STRETTO_SANITIZE})
+endif()

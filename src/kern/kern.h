@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * The kernel table: every arithmetic loop of a transformer step, one signature a kernel, a scalar reference and faster
+ * variants picked at run time. Kernels hold no state and allocate nothing.
+ *
+ * Results are reproducible by construction: each (row, token) of a matrix product is reduced over blocks of columns in
+ * one fixed order with one accumulator chain, and attention runs over fixed blocks of absolute positions. So a result
+ * does not depend on how many tokens stand in the call, nor on how rows are split between threads; it may differ between
+ * instruction sets. */
+#ifndef ST_KERN_KERN_H
+#define ST_KERN_KERN_H
+
+#include "gguf/types.h"
+#include "stretto/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ST_STRIP 16      /* rows of a packed strip; outputs have room for whole strips */
+#define ST_PANEL 16      /* most tokens of one panel */
+#define ST_QBLOCK 32     /* activations are quantized in blocks of 32 */
+#define ST_ATTN_BLOCK 64 /* positions of one softmax block; KV capacities are multiples of it */
+
+/* ---- matrices ----
+ * y[t][row] = sum_k W[row][k] x[t][k]. W is repacked into strips of 16 rows: strip s holds rows 16s..16s+15 as tiles
+ * (16 rows x one block of columns) consecutive in k, one sequential stream. Missing rows of the last strip are zero. */
+typedef struct st_kern_format {
+    uint32_t type;       /* enum st_type of the source */
+    uint32_t tile_cols;  /* columns of a tile: 32, 256, or 1 (rows of any length) */
+    uint32_t tile_bytes;
+    bool quantized;      /* takes quantized activations, else f32 ones */
+    /* Packs `rows` (1..16) consecutive source rows of `cols` elements (row_bytes apart) into one strip. */
+    void (*pack)(uint8_t *strip, const uint8_t *src, size_t row_bytes, uint32_t rows, uint32_t cols);
+} st_kern_format;
+
+typedef struct st_matrix {
+    const uint8_t *data;         /* strips, 64-byte aligned; not owned */
+    const st_kern_format *format;
+    uint32_t rows, cols;
+    size_t strip_bytes;
+    size_t file_bytes;           /* of the source tensor: what "bytes moved" counts */
+} st_matrix;
+
+static inline uint32_t st_matrix_strips(const st_matrix *m) { return (m->rows + ST_STRIP - 1) / ST_STRIP; }
+/* Bytes of one strip, or 0 when cols is not a multiple of what the format needs. */
+size_t st_strip_bytes(const st_kern_format *format, uint32_t cols);
+
+/* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of 32
+ * columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
+ *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int32 sum[n][2] (sum of q over each
+ *   half). Columns beyond cols in the last block are zero. |q| <= 127. */
+#define ST_QBLOCK_BYTES 48
+typedef struct st_panel {
+    uint32_t n;          /* tokens */
+    uint32_t cols;
+    const float *x;      /* [n][stride] */
+    size_t stride;
+    uint8_t *quant;      /* st_panel_bytes(n, cols), 64-byte aligned, or NULL when no format needs it */
+} st_panel;
+static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
+    return (size_t)n * ST_QBLOCK_BYTES * ((cols + ST_QBLOCK - 1) / ST_QBLOCK);
+}
+
+/* ---- attention ----
+ * One token's query heads that share one KV head, over positions first..last (inclusive, absolute). The cache is a ring
+ * of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot p % capacity.
+ * K: [capacity/16][head_dim][16] (lanes are positions); V: [capacity][head_dim]. */
+typedef struct st_attention {
+    const float *q;      /* [n_heads][head_dim], heads consecutive */
+    float *out;          /* [n_heads][head_dim] */
+    uint32_t n_heads, head_dim; /* head_dim is a multiple of 8 */
+    const void *k, *v;   /* f16 or f32, see st_kern.attention */
+    uint32_t capacity;
+    uint32_t first, last;
+    float scale;         /* of the scores */
+    float *scratch;      /* [n_heads * ST_ATTN_BLOCK] */
+} st_attention;
+
+enum st_kv_type { ST_KV_F16, ST_KV_F32 };
+static inline size_t st_kv_item_bytes(enum st_kv_type t) { return t == ST_KV_F16 ? 2 : 4; }
+
+enum st_activation { ST_SILU, ST_GELU_TANH };
+
+typedef struct st_kern {
+    const char *name; /* "scalar", "avx2", "avx512", "neon" */
+    const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
+
+    /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's quant
+     * part must be filled when the format is quantized. */
+    void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y,
+                                  size_t ldy);
+    void (*quantize)(const st_panel *panel); /* fills panel->quant from panel->x */
+
+    /* out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]; weight may be NULL (ones); out may be x. */
+    void (*rms_norm)(float *out, const float *x, const float *weight, uint32_t n, float eps);
+    void (*add)(float *x, const float *y, uint32_t n);                 /* x += y */
+    void (*scale)(float *x, float by, uint32_t n);                     /* x *= by */
+    /* gate[i] = act(gate[i]) * up[i]; tanh GELU is the exact formula, no table */
+    void (*gate)(enum st_activation act, float *gate, const float *up, uint32_t n);
+    /* Rotary embedding of one head in place. cos_sin: [n_pairs][2]. neox: pairs (i, i + half) with half = head_dim / 2, else
+     * (2i, 2i + 1). Only the first n_pairs pairs turn. */
+    void (*rope)(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);
+    /* Stores one position's key and value of one KV head into ring slot `slot`. */
+    void (*kv_store[2])(void *k, void *v, const float *key, const float *value, uint32_t slot, uint32_t head_dim);
+    void (*attention[2])(const st_attention *a); /* by enum st_kv_type */
+    uint32_t (*argmax)(const float *x, uint32_t n); /* first of the largest; NaN never wins over a number */
+    float (*dot)(const float *a, const float *b, uint32_t n);
+} st_kern;
+
+/* The best table that this CPU can run, or the one named by mask ("scalar", "avx2", "avx512", "neon"; NULL or "" means
+ * best). STRETTO_E_USAGE lists the names when unknown, and says so when this CPU lacks it. */
+int st_kern_select(const st_kern **out, const char *mask, stretto_error *err);
+/* All tables this CPU can run, scalar first; for tests and benchmarks. Returns how many. */
+size_t st_kern_list(const st_kern **tables, size_t max);
+
+#endif
