@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * A chunk: a consecutive range of layers with explicit inputs and outputs. It runs on whatever threads call it, knows
+ * nothing of units, and keeps no state of its own: the KV belongs to a stream, the scratch to whoever runs it. */
+#ifndef ST_CHUNK_CHUNK_H
+#define ST_CHUNK_CHUNK_H
+
+#include "base/team.h"
+#include "chunk/kv.h"
+
+typedef struct st_chunk {
+    const st_model *model;
+    uint32_t index;        /* from 0; people see index + 1 */
+    st_span span;
+    bool embeds, head;     /* first chunk: turns ids into hidden states; last: final norm, head, argmax */
+    char name[16];         /* "chunk1" */
+    uint64_t bytes;        /* weights read by a decode step */
+    uint64_t operations;   /* multiply-adds of a decode step, without attention */
+    uint32_t n_borrowed;   /* layers whose KV it reads but does not own: its boundary names them kvN */
+    uint32_t borrowed[8];
+} st_chunk;
+
+/* Describes n chunks for n spans. chunks has room for n. */
+void st_chunks_describe(st_chunk *chunks, const st_span *spans, uint32_t n, const st_model *model);
+
+/* What a trace sees, of all rows of a batch, between two steps of the forward (worker 0, the others wait). */
+enum st_trace_point { ST_TRACE_EMBED, ST_TRACE_PLE, ST_TRACE_ATTN, ST_TRACE_LAYER, ST_TRACE_NORM };
+typedef struct st_trace {
+    void (*fn)(void *arg, enum st_trace_point point, uint32_t layer, const float *rows, uint32_t n, uint32_t width,
+               size_t stride);
+    void *arg;
+} st_trace;
+
+/* Working memory for one runner of one chunk; not shared between two that run at once. */
+typedef struct st_scratch st_scratch;
+int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t n_ctx, uint32_t max_threads,
+                      stretto_error *err);
+void st_scratch_free(st_scratch *scratch); /* NULL is fine */
+
+/* The rows of one call. A row is one token of one stream; rows of the same stream stand in order of position, and their
+ * earlier positions are in the KV or in the same batch. */
+typedef struct st_batch {
+    uint32_t n;               /* rows, at most the scratch's max_batch */
+    const int32_t *ids;       /* [n] checked token ids; first chunk (and per-layer inputs), else unused */
+    const uint32_t *pos;      /* [n] */
+    st_kv *const *kv;         /* [n] this chunk's KV of the row's stream */
+    float *hidden;            /* [n][d_model] the boundary: in (unless embeds and ids) and out */
+    bool embed;               /* fill hidden from ids first (first chunk) */
+    float *ple;               /* [n][n_layers * d_ple] per-layer inputs: the first chunk fills them, the others read them */
+    /* last chunk only: */
+    uint32_t n_wanted;        /* rows whose logits are wanted, at most n */
+    const uint32_t *wanted;   /* [n_wanted] ascending row numbers */
+    float *logits;            /* [n_wanted][st_logits_stride] */
+    int32_t *argmax;          /* [n_wanted] */
+    const st_trace *trace;    /* NULL in real use */
+} st_batch;
+
+static inline size_t st_logits_stride(const st_model *model) {
+    return ((size_t)model->n_vocab + ST_STRIP - 1) / ST_STRIP * ST_STRIP;
+}
+
+/* Runs the chunk on this worker's share; every worker of the team makes the same call. Cannot fail: everything was checked
+ * and allocated before. Results are bit-equal for any number of workers, any split into chunks, and any batching. */
+void st_chunk_forward(const st_chunk *chunk, st_scratch *scratch, const st_batch *batch, const st_worker *worker);
+
+/* Embeds one id into out[d_model], scaled as the model wants it. */
+void st_embed_row(const st_model *model, int32_t id, float *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * A model as a chain of chunks placed on units, for one stream: ids in, logits out. This is where chunks become steps. */
+#ifndef ST_DEVICE_CHAIN_H
+#define ST_DEVICE_CHAIN_H
+
+#include "base/log.h"
+#include "chunk/chunk.h"
+#include "unit/unit.h"
+
+typedef struct st_chain st_chain;
+
+typedef struct st_chain_options {
+    const st_model *model;         /* must outlive the chain, as must the units */
+    const st_span *spans;          /* [n_chunks]; copied */
+    uint32_t n_chunks;
+    st_unit *const *units;         /* [n_chunks] where each chunk runs */
+    enum st_kv_type kv_type;
+    uint32_t n_ctx;                /* positions; 0: the smaller of the model's own and 4096 */
+    uint32_t max_batch;            /* tokens of a micro-batch; 0: the default */
+    uint32_t max_logits;           /* rows of logits of one micro-batch; 0: 1 */
+    const st_trace *trace;         /* NULL in real use */
+} st_chain_options;
+
+int st_chain_open(st_chain **out, const st_chain_options *options, stretto_error *err);
+void st_chain_close(st_chain *chain); /* NULL is fine */
+
+enum st_want { ST_WANT_NONE, ST_WANT_LAST, ST_WANT_ALL };
+
+/* Called on the caller's thread for each wanted position in order; logits[n_vocab] is valid during the call. Returning non-zero ends
+ * the forward with STRETTO_E_STOPPED after the micro-batch. */
+typedef int (*st_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
+
+/* Appends n ids to the stream, in micro-batches. STRETTO_E_INPUT when an id is not in the vocabulary or the context is too
+ * small (says by how much): nothing is changed then. STRETTO_E_UNIT when a unit fails: the chain must be reset. fn may be NULL. One thread at
+ * a time. Allocates nothing. */
+int st_chain_forward(st_chain *chain, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,
+                     stretto_error *err);
+
+/* Argmax and logits of the last position of the last forward that wanted some; owned by the chain. */
+int32_t st_chain_argmax(const st_chain *chain);
+const float *st_chain_logits(const st_chain *chain);
+
+uint32_t st_chain_length(const st_chain *chain);  /* positions so far */
+uint32_t st_chain_ctx(const st_chain *chain);
+uint64_t st_chain_kv_bytes(const st_chain *chain);
+/* Forgets positions n and later (n <= length). STRETTO_E_USAGE when a sliding layer has already lost what position n
+ * needs. */
+int st_chain_truncate(st_chain *chain, uint32_t n, stretto_error *err);
+void st_chain_reset(st_chain *chain);             /* bit-equal to a fresh chain */
+
+/* ---- for probe, audit and spike ---- */
+uint32_t st_chain_n_chunks(const st_chain *chain);
+const st_chunk *st_chain_chunk(const st_chain *chain, uint32_t i);
+st_unit *st_chain_unit(const st_chain *chain, uint32_t i);
+/* Start and end of chunk i in the last micro-batch, on its unit's clock. */
+void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint64_t *end_ns);
+
+/* A stand-alone step of chunk i as a decode of `n` tokens at position `pos` would run it, on its own scratch, hidden state, logits and
+ * KV (a copy of the chain's KV of that chunk; borrowed layers are read from the chain's own copy-owner, by reference). Its input is the hidden
+ * state that the chunk before it just produced for that position (the chain is run up to chunk i once), embed(ids) for chunk 0.
+ * Can be run again and again: it always writes the same positions. Owned by the caller: st_chunk_step_free; the chain must
+ * outlive it. */
+typedef struct st_chunk_step st_chunk_step;
+int st_chunk_step_create(st_chunk_step **out, st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n, uint32_t pos,
+                         stretto_error *err);
+void st_chunk_step_free(st_chunk_step *step);
+const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes and operations filled in, KV included */
+
+/* Streams the weights of all chunks but `except` (SIZE_MAX: none) through the caches of the calling thread; at least min_bytes in all. */
+void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
+
+#endif
