@@ -55,16 +55,16 @@ st_unit *st_chain_unit(const st_chain *chain, uint32_t i);
 /* Start and end of chunk i in the last micro-batch, on its unit's clock. */
 void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint64_t *end_ns);
 
-/* A stand-alone step of chunk i as a decode of `n` tokens at position `pos` would run it, on its own scratch, hidden state, logits and
- * KV (a copy of the chain's KV of that chunk; borrowed layers are read from the chain's own copy-owner, by reference). Its input is the hidden
- * state that the chunk before it just produced for that position (the chain is run up to chunk i once), embed(ids) for chunk 0.
- * Can be run again and again: it always writes the same positions. Owned by the caller: st_chunk_step_free; the chain must
- * outlive it. */
+/* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs chunks 0..i over ids on
+ * the calling thread, on KV of its own, so that the input is the hidden state that the chunk before has just
+ * produced, and the KV holds the earlier positions; the chain's stream is not touched. Running it always computes and writes the
+ * same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the chain's context, and n_rows at most its
+ * max_batch. Owned by the caller: st_chunk_step_free; the chain must outlive it. Two steps may run at once. */
 typedef struct st_chunk_step st_chunk_step;
-int st_chunk_step_create(st_chunk_step **out, st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n, uint32_t pos,
-                         stretto_error *err);
-void st_chunk_step_free(st_chunk_step *step);
-const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes and operations filled in, KV included */
+int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n_ids,
+                         uint32_t n_rows, stretto_error *err);
+void st_chunk_step_free(st_chunk_step *step); /* NULL is fine */
+const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights and KV) and operations filled in */
 
 /* Streams the weights of all chunks but `except` (SIZE_MAX: none) through the caches of the calling thread; at least min_bytes in all. */
 void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
