@@ -38,11 +38,12 @@ struct st_event {
     uint64_t start_ns, end_ns;
     int code;            /* of the step, valid when done */
     stretto_error error; /* valid when code is not 0 */
-    void *impl;          /* the unit's own (listeners of cpu lanes, the mock's record) */
-    atomic_flag lock;
+    void *impl;          /* the unit's own (the mock's record) */
+    _Atomic(struct st_listener *) listeners; /* event.h: who is told when it is done */
 };
 
 #define ST_UNIT_MAX_CORES 256
+#define ST_UNIT_MAX_DEPS 16 /* dependencies of one step */
 typedef struct st_unit_info {
     char name[48];          /* "cpu:0+1", "mock:0", ... */
     char kind[16];          /* "cpu", "null", "mock" */
@@ -83,8 +84,10 @@ int st_queue_open(st_unit *unit, st_queue **out, stretto_error *err);
 void st_queue_close(st_queue *queue); /* NULL is fine */
 
 /* Appends step to the queue. Steps of one queue run in order; step starts after all deps (events of any unit that shares
- * memory; they must have been submitted before) are done. `done` becomes pending at once. Fails with STRETTO_E_UNIT when the
- * unit is gone or the queue is full: then nothing was submitted and done is idle. */
+ * memory; they must have been submitted before) are done. `done` becomes pending at once. An event that is done may be
+ * reused even while a step submitted to depend on it has not started. When it fails nothing was submitted:
+ * STRETTO_E_UNIT when the unit is gone or the queue is full (done is idle then), STRETTO_E_USAGE above ST_UNIT_MAX_DEPS,
+ * STRETTO_E_INTERNAL when done is still pending or a dependency was never submitted (done is left as it was). */
 int st_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
               stretto_error *err);
 
