@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` and CPack ship: the command with its man pages and completions, and, once src/api gives it a
+# surface, the library (shared and static) with the public headers and a pkg-config file.
+if(TARGET stretto)
+  install(TARGETS stretto RUNTIME COMPONENT command)
+endif()
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+
+if(TARGET st_api)
+  get_target_property(api_type st_api TYPE)
+endif()
+if(api_type STREQUAL STATIC_LIBRARY)
+  # Both libraries hold the objects of every module; hidden visibility keeps what is not marked out of the shared one.
+  set(objects "")
+  foreach(module base stat unit gguf kern token model chunk device plan probe run report api)
+    get_target_property(type st_${module} TYPE)
+    if(type STREQUAL STATIC_LIBRARY)
+      list(APPEND objects $<TARGET_OBJECTS:st_${module}>)
+    endif()
+  endforeach()
+  foreach(kind SHARED STATIC)
+    string(TOLOWER stretto_${kind} target)
+    add_library(${target} ${kind} ${objects})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME stretto LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${PROJECT_VERSION_MAJOR})
+    install(TARGETS ${target} LIBRARY COMPONENT library NAMELINK_COMPONENT development
+                              ARCHIVE COMPONENT development)
+  endforeach()
+  target_link_libraries(stretto_shared PRIVATE Threads::Threads PkgConfig::HWLOC PkgConfig::PCRE2 PkgConfig::JANSSON m)
+  target_link_options(stretto_shared PRIVATE -Wl,--no-undefined)
+
+  install(DIRECTORY include/stretto DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  # Relative to where the file itself lies, so that a tree installed with another --prefix, or unpacked, works too.
+  file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(cmake/stretto.pc.in stretto.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
+
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_CONTACT "The Stretto developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)
