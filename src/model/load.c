@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/arch.h"
+#include "model/hparams.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const st_arch *const archs[] = {&st_arch_llama, &st_arch_qwen2, &st_arch_qwen3, &st_arch_gemma3, &st_arch_gemma4};
+#define N_ARCHS (sizeof archs / sizeof *archs)
+
+const char *st_model_arch_name(const st_model *model) { return model->arch->name; }
+
+void st_arch_names(char *text, size_t size) {
+    size_t at = 0;
+    for (size_t i = 0; i < N_ARCHS && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", archs[i]->name);
+}
+
+static int find_arch(st_model *model, stretto_error *err) {
+    st_str name = {0};
+    int code = st_gguf_str(model->gguf, "general.architecture", true, &name, err);
+    if (code) return code;
+    for (size_t i = 0; i < N_ARCHS; i++)
+        if (st_str_equal(name, archs[i]->name)) {
+            model->arch = archs[i];
+            return 0;
+        }
+    char names[128];
+    st_arch_names(names, sizeof names);
+    return st_fail(err, STRETTO_E_INPUT, "%s: architecture \"%.*s\" is not supported; supported: %s", model->gguf->path,
+                   (int)(name.len < 64 ? name.len : 64), name.data, names);
+}
+
+static void read_name(st_model *model) {
+    st_str name = {0};
+    stretto_error ignored;
+    if (st_gguf_str(model->gguf, "general.name", false, &name, &ignored) == 0 && name.len) {
+        snprintf(model->name, sizeof model->name, "%.*s", (int)name.len, name.data);
+        return;
+    }
+    const char *slash = strrchr(model->gguf->path, '/');
+    snprintf(model->name, sizeof model->name, "%s", slash ? slash + 1 : model->gguf->path);
+}
+
+/* What all architectures have in a layer. */
+static int bind_layer(st_model *m, st_binder *bind, uint32_t i, stretto_error *err) {
+    st_layer *l = &m->layers[i];
+    uint64_t d = m->d_model, heads = (uint64_t)l->n_heads * l->head_dim, kv = (uint64_t)l->n_kv_heads * l->head_dim;
+    int code = st_bind_vector(bind, &l->attn_norm, d, true, err, "blk.%u.attn_norm.weight", i);
+    if (!code) code = st_bind_matrix(bind, &l->q, heads, d, err, "blk.%u.attn_q.weight", i);
+    if (!code && l->kv_layer == i) {
+        code = st_bind_matrix(bind, &l->k, kv, d, err, "blk.%u.attn_k.weight", i);
+        if (!code) code = st_bind_matrix(bind, &l->v, kv, d, err, "blk.%u.attn_v.weight", i);
+    }
+    if (!code) code = st_bind_matrix(bind, &l->o, d, heads, err, "blk.%u.attn_output.weight", i);
+    if (!code) code = st_bind_vector(bind, &l->ffn_norm, d, true, err, "blk.%u.ffn_norm.weight", i);
+    if (!code) code = st_bind_matrix(bind, &l->gate, l->n_ff, d, err, "blk.%u.ffn_gate.weight", i);
+    if (!code) code = st_bind_matrix(bind, &l->up, l->n_ff, d, err, "blk.%u.ffn_up.weight", i);
+    if (!code) code = st_bind_matrix(bind, &l->down, d, l->n_ff, err, "blk.%u.ffn_down.weight", i);
+    if (!code && m->arch->layer) code = m->arch->layer(m, bind, i, err);
+    return code;
+}
+
+static int bind_whole(st_model *m, st_binder *bind, stretto_error *err) {
+    int code = st_bind_rows(bind, &m->embed, m->n_vocab, m->d_model, err, "token_embd.weight");
+    if (!code) code = st_bind_vector(bind, &m->final_norm, m->d_model, true, err, "output_norm.weight", 0);
+    m->tied = !st_bind_has(bind, "output.weight", 0);
+    const char *head = m->tied ? "token_embd.weight" : "output.weight";
+    if (!code) code = st_bind_matrix(bind, &m->head, m->n_vocab, m->d_model, err, head, 0);
+    if (!code && m->arch->whole) code = m->arch->whole(m, bind, err);
+    return code;
+}
+
+static int load(st_model *m, st_binder *bind, const st_model_options *options, stretto_error *err) {
+    int code = find_arch(m, err);
+    if (code) return code;
+    read_name(m);
+    code = m->arch->shape(m, bind, err);
+    if (!code) code = bind_whole(m, bind, err);
+    for (uint32_t i = 0; i < m->n_layers && !code; i++) code = bind_layer(m, bind, i, err);
+    if (!code && !options->shapes_only) code = st_bind_pack(bind, options->pool, err);
+    return code;
+}
+
+int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *options, stretto_error *err) {
+    *out = NULL;
+    st_model *m = calloc(1, sizeof *m);
+    if (!m) return st_fail_memory(err, "model", sizeof *m);
+    uint64_t start = st_now_ns();
+    m->gguf = gguf;
+    m->kern = options->kern;
+    m->weights.fd = -1;
+    st_binder bind = {.model = m, .gguf = gguf, .kern = options->kern, .log = options->log};
+    int code = load(m, &bind, options, err);
+    free(bind.packs);
+    if (code) {
+        st_model_free(m);
+        return code;
+    }
+    m->load_ns = st_now_ns() - start;
+    *out = m;
+    return 0;
+}
+
+void st_model_free(st_model *model) {
+    if (!model) return;
+    st_region_destroy(&model->weights);
+    st_arena_free(model);
+    free(model);
+}
+
+/* ---- costs of a decode step ---- */
+
+static const size_t layer_matrices[] = {
+    offsetof(st_layer, q),  offsetof(st_layer, k),    offsetof(st_layer, v),        offsetof(st_layer, o),       offsetof(st_layer, gate),
+    offsetof(st_layer, up), offsetof(st_layer, down), offsetof(st_layer, ple_gate), offsetof(st_layer, ple_proj)};
+
+static const st_matrix *layer_matrix(const st_layer *layer, size_t i) {
+    return (const st_matrix *)((const uint8_t *)layer + layer_matrices[i]);
+}
+
+uint64_t st_layer_bytes(const st_model *model, uint32_t layer) {
+    const st_layer *l = &model->layers[layer];
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < sizeof layer_matrices / sizeof *layer_matrices; i++) bytes += layer_matrix(l, i)->file_bytes;
+    const float *norms[] = {l->attn_norm, l->post_attn_norm, l->ffn_norm, l->post_ffn_norm, l->ple_norm};
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
+        if (norms[i]) bytes += model->d_model * sizeof(float);
+    return bytes;
+}
+
+uint64_t st_layer_operations(const st_model *model, uint32_t layer) {
+    uint64_t operations = 0;
+    for (size_t i = 0; i < sizeof layer_matrices / sizeof *layer_matrices; i++) {
+        const st_matrix *m = layer_matrix(&model->layers[layer], i);
+        operations += (uint64_t)m->rows * m->cols;
+    }
+    return operations;
+}
+
+uint64_t st_head_bytes(const st_model *model) { return model->head.file_bytes + model->d_model * sizeof(float); }
+
+uint64_t st_head_operations(const st_model *model) { return (uint64_t)model->head.rows * model->head.cols; }
