@@ -15,13 +15,14 @@ void *st_alloc(size_t count, size_t size);
 void st_free(void *p); /* what st_alloc gave; NULL is fine */
 
 /* A region for weights: a shared memory file (memfd) so that a second process can map it, on huge pages where the kernel
- * grants them, else anonymous memory. Zeroed, page aligned. */
+ * grants them (then resident from the start), else anonymous memory. Zeroed, page aligned. */
 typedef struct st_region {
     uint8_t *data;
     size_t bytes; /* rounded up to whole pages */
     int fd;       /* the memfd, or -1 */
 } st_region;
 
+/* name appears in /proc/PID/maps and in errors. STRETTO_E_MEMORY. */
 int st_region_create(st_region *region, const char *name, size_t bytes, stretto_error *err);
 void st_region_destroy(st_region *region);
 

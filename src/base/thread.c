@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/thread.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(out, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) return st_fail(err, STRETTO_E_UNIT, "thread %s could not be started: %s", name, strerror(failed));
+    char label[16];
+    snprintf(label, sizeof label, "%s", name);
+    pthread_setname_np(*out, label);
+    return STRETTO_OK;
+}
+
+static int thread_set_cpu(pthread_t thread, unsigned cpu) {
+    cpu_set_t *set = CPU_ALLOC(cpu + 1);
+    if (!set) return ENOMEM;
+    size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(cpu, bytes, set);
+    int failed = pthread_setaffinity_np(thread, bytes, set);
+    CPU_FREE(set);
+    return failed;
+}
+
+void st_thread_bind(pthread_t thread, unsigned cpu, const st_log *log) {
+    int failed = thread_set_cpu(thread, cpu);
+    if (failed)
+        st_warn(log, "a worker could not be bound to processor %u (%s): it runs unbound, times may vary more", cpu,
+                strerror(failed));
+}
