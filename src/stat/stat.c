@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/stat.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int double_compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void st_sort(double *x, size_t n) { qsort(x, n, sizeof *x, double_compare); }
+
+double st_median_sorted(const double *x, size_t n) {
+    return n % 2 ? x[n / 2] : x[n / 2 - 1] + (x[n / 2] - x[n / 2 - 1]) / 2;
+}
+
+double st_quantile_sorted(const double *x, size_t n, double q) {
+    double at = q * (double)(n - 1);
+    size_t below = (size_t)at;
+    if (below + 1 >= n) return x[n - 1];
+    return x[below] + (at - (double)below) * (x[below + 1] - x[below]);
+}
+
+double st_median(double *x, size_t n) {
+    st_sort(x, n);
+    return st_median_sorted(x, n);
+}
+
+double st_mad(const double *x, size_t n, double center, double *scratch) {
+    for (size_t i = 0; i < n; i++) scratch[i] = fabs(x[i] - center);
+    return st_median(scratch, n);
+}
+
+double st_spread_sorted(const double *x, size_t n) {
+    return (st_quantile_sorted(x, n, 0.75) - st_quantile_sorted(x, n, 0.25)) / st_median_sorted(x, n);
+}
+
+size_t st_outliers(const double *x, size_t n, bool *is_outlier, double *scratch) {
+    if (n == 0) return 0;
+    memcpy(scratch, x, n * sizeof *x);
+    double median = st_median(scratch, n), mad = st_mad(x, n, median, scratch);
+    double limit = 3.5 * mad / 0.6745, least = 0.001 * fabs(median);
+    if (limit < least) limit = least;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        is_outlier[i] = fabs(x[i] - median) > limit;
+        found += is_outlier[i];
+    }
+    return found;
+}
+
+bool st_steady(const double *x, size_t n, size_t window, double tolerance) {
+    double before[ST_STEADY_MAX_WINDOW], after[ST_STEADY_MAX_WINDOW], scratch[ST_STEADY_MAX_WINDOW];
+    if (window == 0 || window > ST_STEADY_MAX_WINDOW || n < 2 * window) return false;
+    memcpy(before, x + n - 2 * window, window * sizeof *x);
+    memcpy(after, x + n - window, window * sizeof *x);
+    double earlier = st_median(before, window), later = st_median(after, window);
+    /* The standard error of a median of normal data is 1.2533 sigma / sqrt(n); a difference of two has sqrt(2) of it. */
+    double sigma = ST_MAD_TO_SIGMA * st_mad(after, window, later, scratch);
+    double noise = 3 * 1.2533 * sigma * sqrt(2.0 / (double)window);
+    return fabs(later - earlier) <= fmax(tolerance * fabs(later), noise);
+}
+
+double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *rng) {
+    for (size_t i = 0; i < n; i++) counts[st_rng_below(rng, n)]++;
+    size_t seen = 0, at = 0;
+    while ((seen += counts[at]) < (n + 1) / 2) at++;
+    double lower = x[at], upper = lower; /* the two in the middle, which are one when n is odd */
+    if (n % 2 == 0 && seen == n / 2) {
+        do at++;
+        while (counts[at] == 0);
+        upper = x[at];
+    }
+    memset(counts, 0, n * sizeof *counts);
+    return lower + (upper - lower) / 2;
+}
+
+int st_bootstrap_median(const double *x, size_t n, double level, unsigned resamples, st_rng *rng, st_interval *out,
+                        stretto_error *err) {
+    if (n == 0 || resamples == 0 || !(level > 0 && level < 1))
+        return st_fail(err, STRETTO_E_USAGE, "no bootstrap of %zu values with %u resamples at level %g", n, resamples,
+                       level);
+    double *sorted = st_alloc(n, sizeof *sorted), *medians = st_alloc(resamples, sizeof *medians);
+    unsigned *counts = st_alloc(n, sizeof *counts);
+    int code = STRETTO_OK;
+    if (!sorted || !medians || !counts) {
+        code = st_fail_memory(err, "a bootstrap", n * (sizeof *sorted + sizeof *counts) + resamples * sizeof *medians);
+        goto end;
+    }
+    memcpy(sorted, x, n * sizeof *x);
+    out->value = st_median(sorted, n);
+    for (unsigned i = 0; i < resamples; i++) medians[i] = st_resampled_median(sorted, n, counts, rng);
+    st_sort(medians, resamples);
+    out->lo = st_quantile_sorted(medians, resamples, (1 - level) / 2);
+    out->hi = st_quantile_sorted(medians, resamples, (1 + level) / 2);
+end:
+    st_free(sorted);
+    st_free(medians);
+    st_free(counts);
+    return code;
+}
