@@ -42,14 +42,21 @@ typedef struct st_matrix {
 } st_matrix;
 
 static inline uint32_t st_matrix_strips(const st_matrix *m) { return (m->rows + ST_STRIP - 1) / ST_STRIP; }
-/* Bytes of one strip, or 0 when cols is not a multiple of what the format needs. */
+/* Bytes of one strip (a multiple of 64), or 0 when cols is 0 or not a multiple of what the format needs. */
 size_t st_strip_bytes(const st_kern_format *format, uint32_t cols);
+
+/* Repacks the strips strip_lo..strip_hi-1 of a tensor of rows x cols at src (rows of whole blocks, one after the other, any
+ * alignment) into their places from dst on, which has room for all strips of the tensor and is 64-byte aligned. Fills
+ * *out, when not NULL, to describe the whole matrix. Several threads may pack different strips of one tensor, one of
+ * them with an `out`. STRETTO_E_INPUT, with nothing written, when cols is not a multiple of what the format needs. */
+int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, const uint8_t *src, uint32_t rows,
+                   uint32_t cols, uint32_t strip_lo, uint32_t strip_hi);
 
 /* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of 32
  * columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
- *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int32 sum[n][2] (sum of q over each
- *   half). Columns beyond cols in the last block are zero. |q| <= 127. */
-#define ST_QBLOCK_BYTES 48
+ *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int16 sum[n][2] (sum of q over each
+ *   half). Columns beyond cols in the last block are zero. |q| <= 127. A block with a NaN or an infinity has such a d. */
+#define ST_QBLOCK_BYTES 44
 typedef struct st_panel {
     uint32_t n;          /* tokens */
     uint32_t cols;
@@ -62,18 +69,22 @@ static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
 }
 
 /* ---- attention ----
- * One token's query heads that share one KV head, over positions first..last (inclusive, absolute). The cache is a ring
- * of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot p % capacity.
- * K: [capacity/16][head_dim][16] (lanes are positions); V: [capacity][head_dim]. */
+ * The query heads that share one KV head, of n_tokens consecutive tokens. Token t sees the absolute positions first_t to
+ * last + t, inclusive, where first_t is `first`, or last + t - window + 1 where a window makes that larger. They must be stored
+ * already. The cache is a ring of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot p % capacity;
+ * slots of other positions may hold anything, NaN too.
+ * K: [capacity/16][head_dim][16] (lanes are positions); V: [capacity][head_dim]. Any alignment of an item.
+ * A token's result is the same bit for bit in a call of one token and of many, and for any capacity. */
 typedef struct st_attention {
-    const float *q;      /* [n_heads][head_dim], heads consecutive */
-    float *out;          /* [n_heads][head_dim] */
-    uint32_t n_heads, head_dim; /* head_dim is a multiple of 8 */
+    const float *q;      /* [n_tokens][q_stride], of which [n_heads][head_dim] */
+    float *out;          /* [n_tokens][out_stride], of which [n_heads][head_dim] */
+    size_t q_stride, out_stride; /* floats */
+    uint32_t n_tokens, n_heads, head_dim; /* head_dim is a multiple of 8 */
     const void *k, *v;   /* f16 or f32, see st_kern.attention */
     uint32_t capacity;
-    uint32_t first, last;
+    uint32_t first, last; /* of token 0; first <= last */
+    uint32_t window;     /* most positions a token sees, 0: all */
     float scale;         /* of the scores */
-    float *scratch;      /* [n_heads * ST_ATTN_BLOCK] */
 } st_attention;
 
 enum st_kv_type { ST_KV_F16, ST_KV_F32 };

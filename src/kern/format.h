@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * The packed formats, and the list of them that every kernel table starts with. */
+#ifndef ST_KERN_FORMAT_H
+#define ST_KERN_FORMAT_H
+
+#include "kern/kern.h"
+
+extern const st_kern_format st_format_f32, st_format_f16, st_format_bf16;
+extern const st_kern_format st_format_q4_0, st_format_q4_1, st_format_q5_0, st_format_q5_1, st_format_q8_0, st_format_iq4_nl;
+extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_format_q5_k, st_format_q6_k, st_format_iq4_xs;
+
+/* Initializer of st_kern.formats. */
+#define ST_ALL_FORMATS                                                                                                 \
+    {                                                                                                                  \
+        [ST_F32] = &st_format_f32, [ST_F16] = &st_format_f16, [ST_BF16] = &st_format_bf16, [ST_Q4_0] = &st_format_q4_0, \
+        [ST_Q4_1] = &st_format_q4_1, [ST_Q5_0] = &st_format_q5_0, [ST_Q5_1] = &st_format_q5_1,                         \
+        [ST_Q8_0] = &st_format_q8_0, [ST_IQ4_NL] = &st_format_iq4_nl, [ST_Q2_K] = &st_format_q2_k,                     \
+        [ST_Q3_K] = &st_format_q3_k, [ST_Q4_K] = &st_format_q4_k, [ST_Q5_K] = &st_format_q5_k,                         \
+        [ST_Q6_K] = &st_format_q6_k, [ST_IQ4_XS] = &st_format_iq4_xs,                                                  \
+    }
+
+/* Declares a kernel table's functions, so that every variant has the same signature: ST_KERN_DECL(avx2). */
+#define ST_KERN_MATMUL_DECL(name)                                                                                      \
+    void name(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y, size_t ldy)
+#define ST_KERN_OPS_DECL(isa)                                                                                          \
+    void st_quantize_##isa(const st_panel *panel);                                                                     \
+    void st_rms_norm_##isa(float *out, const float *x, const float *weight, uint32_t n, float eps);                    \
+    void st_add_##isa(float *x, const float *y, uint32_t n);                                                           \
+    void st_scale_##isa(float *x, float by, uint32_t n);                                                               \
+    void st_gate_##isa(enum st_activation act, float *gate, const float *up, uint32_t n);                              \
+    void st_rope_##isa(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);                \
+    void st_kv_store_f16_##isa(void *k, void *v, const float *key, const float *value, uint32_t slot,                  \
+                               uint32_t head_dim);                                                                     \
+    void st_kv_store_f32_##isa(void *k, void *v, const float *key, const float *value, uint32_t slot,                  \
+                               uint32_t head_dim);                                                                     \
+    void st_attention_f16_##isa(const st_attention *a);                                                                \
+    void st_attention_f32_##isa(const st_attention *a);                                                                \
+    uint32_t st_argmax_##isa(const float *x, uint32_t n);                                                              \
+    float st_dot_##isa(const float *a, const float *b, uint32_t n)
+
+/* One table an instruction set; those of other processors are not built. */
+extern const st_kern st_kern_scalar;
+#if defined(__x86_64__)
+extern const st_kern st_kern_avx2;
+#endif
+
+#endif

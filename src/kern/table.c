@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * Which kernel tables exist in this build, which of them this CPU can run, and the choice among them. */
+#include "base/buf.h"
+#include "base/error.h"
+#include "kern/format.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+static bool runs_always(void) { return true; }
+
+#if defined(__x86_64__)
+/* The compiler's test of AVX2 includes the operating system's saving of wide registers; it has no name for F16C. */
+static bool runs_avx2(void) {
+    unsigned a, b, c, d;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return false;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
+/* In order of preference, the best last. */
+static const struct entry {
+    const st_kern *table;
+    bool (*runs)(void);
+} entries[] = {
+    {&st_kern_scalar, runs_always},
+#if defined(__x86_64__)
+    {&st_kern_avx2, runs_avx2},
+#endif
+};
+enum { N_ENTRIES = sizeof(entries) / sizeof(entries[0]) };
+
+size_t st_kern_list(const st_kern **tables, size_t max) {
+    size_t n = 0;
+    for (size_t i = 0; i < N_ENTRIES && n < max; i++)
+        if (entries[i].runs()) tables[n++] = entries[i].table;
+    return n;
+}
+
+static int fail_unknown(const char *mask, stretto_error *err) {
+    st_buf names = {0};
+    for (size_t i = 0; i < N_ENTRIES; i++) st_buf_printf(&names, "%s%s", i ? ", " : "", entries[i].table->name);
+    const int code = st_fail(err, STRETTO_E_USAGE, "no kernels named \"%s\": this build has %s", mask,
+                             names.failed ? "others" : names.data);
+    st_buf_free(&names);
+    return code;
+}
+
+int st_kern_select(const st_kern **out, const char *mask, stretto_error *err) {
+    const bool named = mask && *mask;
+    *out = NULL;
+    for (size_t i = N_ENTRIES; i-- > 0;) {
+        if (named && strcmp(mask, entries[i].table->name) != 0) continue;
+        if (entries[i].runs()) {
+            *out = entries[i].table;
+            return STRETTO_OK;
+        }
+        if (named) return st_fail(err, STRETTO_E_USAGE, "this CPU cannot run the kernels named \"%s\"", mask);
+    }
+    return fail_unknown(mask, err);
+}
