@@ -16,7 +16,7 @@ typedef struct st_chunk {
     uint64_t bytes;        /* weights read by a decode step */
     uint64_t operations;   /* multiply-adds of a decode step, without attention */
     uint32_t n_borrowed;   /* layers whose KV it reads but does not own: its boundary names them kvN */
-    uint32_t borrowed[8];
+    uint32_t borrowed[ST_MODEL_ROPES]; /* a layer borrows from one of its own kind, and there are as many kinds as ropes */
 } st_chunk;
 
 /* Describes n chunks for n spans. chunks has room for n. */
@@ -32,7 +32,7 @@ typedef struct st_trace {
 
 /* Working memory for one runner of one chunk; not shared between two that run at once. */
 typedef struct st_scratch st_scratch;
-int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t n_ctx, uint32_t max_threads,
+int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t max_threads,
                       stretto_error *err);
 void st_scratch_free(st_scratch *scratch); /* NULL is fine */
 
@@ -45,7 +45,7 @@ typedef struct st_batch {
     st_kv *const *kv;         /* [n] this chunk's KV of the row's stream */
     float *hidden;            /* [n][d_model] the boundary: in (unless embeds and ids) and out */
     bool embed;               /* fill hidden from ids first (first chunk) */
-    float *ple;               /* [n][n_layers * d_ple] per-layer inputs: the first chunk fills them, the others read them */
+    float *ple;               /* [n][st_ple_stride] per-layer inputs: the first chunk fills them, the others read them */
     /* last chunk only: */
     uint32_t n_wanted;        /* rows whose logits are wanted, at most n */
     const uint32_t *wanted;   /* [n_wanted] ascending row numbers */
@@ -54,6 +54,10 @@ typedef struct st_batch {
     const st_trace *trace;    /* NULL in real use */
 } st_batch;
 
+/* Rows of per-layer inputs: whole strips. */
+static inline size_t st_ple_stride(const st_model *model) {
+    return ((size_t)model->n_layers * model->d_ple + ST_STRIP - 1) / ST_STRIP * ST_STRIP;
+}
 static inline size_t st_logits_stride(const st_model *model) {
     return ((size_t)model->n_vocab + ST_STRIP - 1) / ST_STRIP * ST_STRIP;
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * The parts of a forward that its files share. Every function is called by all workers of the team; "ends with a sync" means that
+ * what it wrote is then visible to all. */
+#ifndef ST_CHUNK_FORWARD_H
+#define ST_CHUNK_FORWARD_H
+
+#include "chunk/product.h"
+#include "chunk/scratch.h"
+
+typedef struct st_forward {
+    const st_chunk *chunk;
+    const st_model *model;
+    const st_kern *kern;
+    st_scratch *s;
+    const st_batch *batch;
+    const st_worker *worker;
+} st_forward;
+
+/* Input of the next product: rows of `width` f32 at x, quantized into the scratch's panels. */
+st_rows st_forward_rows(const st_forward *f, const float *x, size_t stride, uint32_t width, uint32_t n);
+/* This worker's panels of rows, quantized. No sync. */
+void st_forward_quantize(const st_forward *f, const st_rows *rows);
+bool st_forward_panel_mine(const st_forward *f, uint32_t panel);
+
+void st_forward_trace(const st_forward *f, enum st_trace_point point, uint32_t layer, const float *rows, uint32_t width,
+                      size_t stride);
+
+/* Fills hidden from ids, and the per-layer inputs where the model has them. Ends with a sync. */
+void st_forward_embed(const st_forward *f);
+/* Attention of one layer, from the normed input to proj (after o_proj). Ends with a sync. */
+void st_forward_attention(const st_forward *f, uint32_t layer, const st_rows *input);
+/* Cosines and sines of the batch's positions. No sync. */
+void st_forward_angles(const st_forward *f);
+/* Final norm, head, cap and argmax of the wanted rows. Ends with a sync. */
+void st_forward_head(const st_forward *f);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "chunk/scratch.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+static size_t whole_strips(size_t n) { return (n + ST_STRIP - 1) / ST_STRIP * ST_STRIP; }
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void measure(st_scratch *s, const st_chunk *chunk) {
+    const st_model *m = chunk->model;
+    size_t heads = 0;
+    s->d_stride = whole_strips(m->d_model);
+    s->ff_stride = whole_strips(m->d_ple);
+    for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++) {
+        const st_layer *l = &m->layers[i];
+        s->q_stride = larger(s->q_stride, whole_strips((size_t)l->n_heads * l->head_dim));
+        s->kv_stride = larger(s->kv_stride, whole_strips((size_t)l->n_kv_heads * l->head_dim));
+        s->ff_stride = larger(s->ff_stride, whole_strips(l->n_ff));
+        heads = larger(heads, l->n_heads);
+    }
+    s->ple_stride = chunk->embeds ? st_ple_stride(m) : 0;
+    s->scores_stride = heads * ST_ATTN_BLOCK;
+}
+
+/* Gives out `bytes` of the one allocation; on the first pass (memory NULL) only counts. */
+static void *take(st_scratch *s, size_t *at, size_t bytes) {
+    uint8_t *p = s->memory ? s->memory + *at : NULL;
+    *at += (bytes + ST_ALIGN - 1) / ST_ALIGN * ST_ALIGN;
+    return p;
+}
+
+static size_t lay_out(st_scratch *s, const st_chunk *chunk) {
+    const st_model *m = chunk->model;
+    size_t at = 0, n = s->max_batch, f = sizeof(float);
+    for (uint32_t r = 0; r < m->n_ropes; r++) s->cos_sin[r] = take(s, &at, n * m->ropes[r].head_dim * f);
+    s->norm = take(s, &at, n * s->d_stride * f);
+    size_t widest = larger(larger(s->d_stride, s->q_stride), s->ff_stride);
+    s->quant = take(s, &at, n * st_panel_bytes(1, (uint32_t)widest));
+    s->q = take(s, &at, n * s->q_stride * f);
+    s->attn = take(s, &at, n * s->q_stride * f);
+    s->k = take(s, &at, n * s->kv_stride * f);
+    s->v = take(s, &at, n * s->kv_stride * f);
+    s->proj = take(s, &at, n * s->d_stride * f);
+    s->gate = take(s, &at, n * s->ff_stride * f);
+    s->up = take(s, &at, n * s->ff_stride * f);
+    s->scores = take(s, &at, s->max_threads * s->scores_stride * f);
+    s->ple_token = take(s, &at, s->max_threads * s->ple_stride * f);
+    s->best = take(s, &at, (size_t)s->max_threads * n * sizeof *s->best);
+    return at;
+}
+
+int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t max_threads,
+                      stretto_error *err) {
+    *out = NULL;
+    st_scratch *s = calloc(1, sizeof *s);
+    if (!s) return st_fail_memory(err, "scratch", sizeof *s);
+    s->max_batch = max_batch;
+    s->max_threads = max_threads;
+    measure(s, chunk);
+    size_t bytes = lay_out(s, chunk);
+    s->memory = st_alloc(bytes, 1);
+    if (!s->memory) {
+        free(s);
+        return st_fail_memory(err, "scratch", bytes);
+    }
+    lay_out(s, chunk);
+    *out = s;
+    return 0;
+}
+
+void st_scratch_free(st_scratch *scratch) {
+    if (!scratch) return;
+    st_free(scratch->memory);
+    free(scratch);
+}
