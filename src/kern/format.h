@@ -28,6 +28,7 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
     void st_add_##isa(float *x, const float *y, uint32_t n);                                                           \
     void st_scale_##isa(float *x, float by, uint32_t n);                                                               \
     void st_gate_##isa(enum st_activation act, float *gate, const float *up, uint32_t n);                              \
+    void st_softcap_##isa(float *x, uint32_t n, float cap);                                                            \
     void st_rope_##isa(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);                \
     void st_kv_store_f16_##isa(void *k, void *v, const float *key, const float *value, uint32_t slot,                  \
                                uint32_t head_dim);                                                                     \

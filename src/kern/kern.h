@@ -108,6 +108,7 @@ typedef struct st_kern {
     void (*scale)(float *x, float by, uint32_t n);                     /* x *= by */
     /* gate[i] = act(gate[i]) * up[i]; tanh GELU is the exact formula, no table */
     void (*gate)(enum st_activation act, float *gate, const float *up, uint32_t n);
+    void (*softcap)(float *x, uint32_t n, float cap); /* x[i] = cap * tanh(x[i] / cap) */
     /* Rotary embedding of one head in place. cos_sin: [n_pairs][2]. neox: pairs (i, i + half) with half = head_dim / 2, else
      * (2i, 2i + 1). Only the first n_pairs pairs turn. */
     void (*rope)(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);

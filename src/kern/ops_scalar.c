@@ -70,6 +70,10 @@ void st_gate_scalar(enum st_activation act, float *gate, const float *up, uint32
     for (uint32_t i = 0; i < n; i++) gate[i] = (float)(act == ST_SILU ? silu(gate[i]) : gelu_tanh(gate[i])) * up[i];
 }
 
+void st_softcap_scalar(float *x, uint32_t n, float cap) {
+    for (uint32_t i = 0; i < n; i++) x[i] = cap * tanhf(x[i] / cap);
+}
+
 void st_rope_scalar(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox) {
     for (uint32_t i = 0; i < n_pairs; i++) {
         float *a = x + (neox ? i : 2 * i), *b = neox ? a + head_dim / 2 : a + 1;

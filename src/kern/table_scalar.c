@@ -25,6 +25,7 @@ const st_kern st_kern_scalar = {
     .rms_norm = st_rms_norm_scalar,
     .add = st_add_scalar,
     .scale = st_scale_scalar,
+    .softcap = st_softcap_scalar,
     .gate = st_gate_scalar,
     .rope = st_rope_scalar,
     .kv_store = {[ST_KV_F16] = st_kv_store_f16_scalar, [ST_KV_F32] = st_kv_store_f32_scalar},
