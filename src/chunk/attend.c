@@ -57,41 +57,58 @@ static void turn_and_store(const st_forward *f, const st_layer *layer, uint32_t 
     }
 }
 
-/* Query heads first..first+count-1 of one row, which share a KV head. */
-static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t first, uint32_t count) {
+/* Query heads first..first+count-1, which share a KV head, of n_rows consecutive tokens of one stream. */
+static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t n_rows, uint32_t first,
+                         uint32_t count) {
     const st_kv *kv = f->batch->kv[row];
     const st_kv_layer *rings = kv->visible[layer->kv_layer];
-    uint32_t group = layer->n_heads / layer->n_kv_heads, head = first / group, pos = f->batch->pos[row];
+    uint32_t group = layer->n_heads / layer->n_kv_heads, head = first / group;
     size_t at = row * f->s->q_stride + (size_t)first * layer->head_dim;
     st_attention a = {.q = f->s->q + at,
                       .out = f->s->attn + at,
+                      .q_stride = f->s->q_stride,
+                      .out_stride = f->s->q_stride,
+                      .n_tokens = n_rows,
                       .n_heads = count,
                       .head_dim = layer->head_dim,
                       .k = rings->k + head * rings->head_bytes,
                       .v = rings->v + head * rings->head_bytes,
                       .capacity = rings->capacity,
-                      .first = layer->window && pos >= layer->window ? pos - layer->window + 1 : 0,
-                      .last = pos,
-                      .scale = layer->attn_scale,
-                      .scratch = f->s->scores + f->worker->id * f->s->scores_stride};
+                      .last = f->batch->pos[row],
+                      .window = layer->window,
+                      .scale = layer->attn_scale};
+    if (layer->window && a.last >= layer->window) a.first = a.last - layer->window + 1;
     f->kern->attention[kv->type](&a);
 }
 
-/* One row: its heads are shared out. Many rows: whole groups of heads, dealt in turn, since later rows see more. */
+#define ROWS_A_CALL 8
+
+/* How many rows from `row` on are consecutive tokens of one stream, at most ROWS_A_CALL. */
+static uint32_t run_length(const st_batch *batch, uint32_t row) {
+    uint32_t n = 1;
+    while (n < ROWS_A_CALL && row + n < batch->n && batch->kv[row + n] == batch->kv[row] &&
+           batch->pos[row + n] == batch->pos[row] + n)
+        n++;
+    return n;
+}
+
+/* One row: its heads are shared out. Many rows: runs of tokens, dealt in turn, since later rows see more. */
 static void attend(const st_forward *f, const st_layer *layer) {
     uint32_t group = layer->n_heads / layer->n_kv_heads, n = f->batch->n, lo, hi;
     if (n == 1) {
         st_worker_range(f->worker, layer->n_heads, &lo, &hi);
         while (lo < hi) {
             uint32_t end = (lo / group + 1) * group < hi ? (lo / group + 1) * group : hi;
-            attend_heads(f, layer, 0, lo, end - lo);
+            attend_heads(f, layer, 0, 1, lo, end - lo);
             lo = end;
         }
         return;
     }
-    for (uint32_t head = 0; head < layer->n_kv_heads; head++)
-        for (uint32_t row = 0; row < n; row++)
-            if ((row + head) % f->worker->count == f->worker->id) attend_heads(f, layer, row, head * group, group);
+    for (uint32_t row = 0, turn = 0, length; row < n; row += length) {
+        length = run_length(f->batch, row);
+        for (uint32_t head = 0; head < layer->n_kv_heads; head++, turn++)
+            if (turn % f->worker->count == f->worker->id) attend_heads(f, layer, row, length, head * group, group);
+    }
 }
 
 void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input) {

@@ -11,7 +11,6 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static void measure(st_scratch *s, const st_chunk *chunk) {
     const st_model *m = chunk->model;
-    size_t heads = 0;
     s->d_stride = whole_strips(m->d_model);
     s->ff_stride = whole_strips(m->d_ple);
     for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++) {
@@ -19,10 +18,8 @@ static void measure(st_scratch *s, const st_chunk *chunk) {
         s->q_stride = larger(s->q_stride, whole_strips((size_t)l->n_heads * l->head_dim));
         s->kv_stride = larger(s->kv_stride, whole_strips((size_t)l->n_kv_heads * l->head_dim));
         s->ff_stride = larger(s->ff_stride, whole_strips(l->n_ff));
-        heads = larger(heads, l->n_heads);
     }
     s->ple_stride = chunk->embeds ? st_ple_stride(m) : 0;
-    s->scores_stride = heads * ST_ATTN_BLOCK;
 }
 
 /* Gives out `bytes` of the one allocation; on the first pass (memory NULL) only counts. */
@@ -46,7 +43,6 @@ static size_t lay_out(st_scratch *s, const st_chunk *chunk) {
     s->proj = take(s, &at, n * s->d_stride * f);
     s->gate = take(s, &at, n * s->ff_stride * f);
     s->up = take(s, &at, n * s->ff_stride * f);
-    s->scores = take(s, &at, s->max_threads * s->scores_stride * f);
     s->ple_token = take(s, &at, s->max_threads * s->ple_stride * f);
     s->best = take(s, &at, (size_t)s->max_threads * n * sizeof *s->best);
     return at;

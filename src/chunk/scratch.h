@@ -23,8 +23,6 @@ struct st_scratch {
     float *proj;                    /* [max_batch][d_stride] what is to be added to the hidden state */
     float *gate, *up;               /* [max_batch][ff_stride] */
     size_t d_stride, q_stride, kv_stride, ff_stride;
-    float *scores;                  /* [max_threads][scores_stride] */
-    size_t scores_stride;
     float *ple_token;               /* [max_threads][ple_stride] a row of the per-layer table */
     size_t ple_stride;
     st_best *best;                  /* [max_threads][max_batch] */
