@@ -30,9 +30,9 @@ typedef struct st_trace {
     void *arg;
 } st_trace;
 
-/* Working memory for one runner of one chunk; not shared between two that run at once. */
+/* Working memory for whatever of n chunks (of one model) runs, one at a time; not shared between two that run at once. */
 typedef struct st_scratch st_scratch;
-int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t max_threads,
+int st_scratch_create(st_scratch **out, const st_chunk *chunks, uint32_t n, uint32_t max_batch, uint32_t max_threads,
                       stretto_error *err);
 void st_scratch_free(st_scratch *scratch); /* NULL is fine */
 

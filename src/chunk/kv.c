@@ -76,3 +76,14 @@ void st_kv_free(st_kv *kv) {
 void st_kv_borrow(st_kv *kv, uint32_t layer, const st_kv *from) { kv->visible[layer] = from->visible[layer]; }
 
 void st_kv_reset(st_kv *kv) { memset(kv->memory, 0, kv->bytes); }
+
+uint64_t st_kv_read_bytes(const st_model *model, st_span span, enum st_kv_type type, uint32_t pos) {
+    uint64_t bytes = 0;
+    for (uint32_t i = span.first; i <= span.last; i++) {
+        const st_layer *layer = &model->layers[i];
+        uint64_t seen = (uint64_t)pos + 1;
+        if (layer->window && seen > layer->window) seen = layer->window;
+        bytes += 2 * seen * layer->n_kv_heads * layer->head_dim * st_kv_item_bytes(type);
+    }
+    return bytes;
+}

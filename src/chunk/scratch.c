@@ -9,17 +9,18 @@
 static size_t whole_strips(size_t n) { return (n + ST_STRIP - 1) / ST_STRIP * ST_STRIP; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Widens s to what the chunk needs. */
 static void measure(st_scratch *s, const st_chunk *chunk) {
     const st_model *m = chunk->model;
     s->d_stride = whole_strips(m->d_model);
-    s->ff_stride = whole_strips(m->d_ple);
+    s->ff_stride = larger(s->ff_stride, whole_strips(m->d_ple));
     for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++) {
         const st_layer *l = &m->layers[i];
         s->q_stride = larger(s->q_stride, whole_strips((size_t)l->n_heads * l->head_dim));
         s->kv_stride = larger(s->kv_stride, whole_strips((size_t)l->n_kv_heads * l->head_dim));
         s->ff_stride = larger(s->ff_stride, whole_strips(l->n_ff));
     }
-    s->ple_stride = chunk->embeds ? st_ple_stride(m) : 0;
+    if (chunk->embeds) s->ple_stride = st_ple_stride(m);
 }
 
 /* Gives out `bytes` of the one allocation; on the first pass (memory NULL) only counts. */
@@ -29,8 +30,7 @@ static void *take(st_scratch *s, size_t *at, size_t bytes) {
     return p;
 }
 
-static size_t lay_out(st_scratch *s, const st_chunk *chunk) {
-    const st_model *m = chunk->model;
+static size_t lay_out(st_scratch *s, const st_model *m) {
     size_t at = 0, n = s->max_batch, f = sizeof(float);
     for (uint32_t r = 0; r < m->n_ropes; r++) s->cos_sin[r] = take(s, &at, n * m->ropes[r].head_dim * f);
     s->norm = take(s, &at, n * s->d_stride * f);
@@ -48,21 +48,21 @@ static size_t lay_out(st_scratch *s, const st_chunk *chunk) {
     return at;
 }
 
-int st_scratch_create(st_scratch **out, const st_chunk *chunk, uint32_t max_batch, uint32_t max_threads,
+int st_scratch_create(st_scratch **out, const st_chunk *chunks, uint32_t n, uint32_t max_batch, uint32_t max_threads,
                       stretto_error *err) {
     *out = NULL;
     st_scratch *s = calloc(1, sizeof *s);
     if (!s) return st_fail_memory(err, "scratch", sizeof *s);
     s->max_batch = max_batch;
     s->max_threads = max_threads;
-    measure(s, chunk);
-    size_t bytes = lay_out(s, chunk);
+    for (uint32_t i = 0; i < n; i++) measure(s, &chunks[i]);
+    size_t bytes = lay_out(s, chunks[0].model);
     s->memory = st_alloc(bytes, 1);
     if (!s->memory) {
         free(s);
         return st_fail_memory(err, "scratch", bytes);
     }
-    lay_out(s, chunk);
+    lay_out(s, chunks[0].model);
     *out = s;
     return 0;
 }

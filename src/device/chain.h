@@ -58,15 +58,18 @@ void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint6
 /* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs chunks 0..i over ids on
  * the calling thread, on KV of its own, so that the input is the hidden state that the chunk before has just
  * produced, and the KV holds the earlier positions; the chain's stream is not touched. Running it always computes and writes the
- * same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the chain's context, and n_rows at most its
- * max_batch. Owned by the caller: st_chunk_step_free; the chain must outlive it. Two steps may run at once. */
+ * same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the chain's
+ * context. It may run on units of up to max_threads workers (0: as the chain's own units). STRETTO_E_USAGE says which of these is wrong, and
+ * names a chunk that is not there. Owned by the caller: st_chunk_step_free; the chain must outlive it. Two steps may run at
+ * once. */
 typedef struct st_chunk_step st_chunk_step;
 int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n_ids,
-                         uint32_t n_rows, stretto_error *err);
+                         uint32_t n_rows, uint32_t max_threads, stretto_error *err);
 void st_chunk_step_free(st_chunk_step *step); /* NULL is fine */
 const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights and KV) and operations filled in */
 
-/* Streams the weights of all chunks but `except` (SIZE_MAX: none) through the caches of the calling thread; at least min_bytes in all. */
+/* Streams the weights of all chunks but those listed through the caches of the calling thread, again and again until it has been
+ * min_bytes at least. */
 void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
 
 #endif

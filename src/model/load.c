@@ -116,18 +116,18 @@ void st_model_free(st_model *model) {
 
 /* ---- costs of a decode step ---- */
 
-static const size_t layer_matrices[] = {
+static const size_t layer_matrices[ST_LAYER_MATRICES] = {
     offsetof(st_layer, q),  offsetof(st_layer, k),    offsetof(st_layer, v),        offsetof(st_layer, o),       offsetof(st_layer, gate),
     offsetof(st_layer, up), offsetof(st_layer, down), offsetof(st_layer, ple_gate), offsetof(st_layer, ple_proj)};
 
-static const st_matrix *layer_matrix(const st_layer *layer, size_t i) {
+const st_matrix *st_layer_matrix(const st_layer *layer, uint32_t i) {
     return (const st_matrix *)((const uint8_t *)layer + layer_matrices[i]);
 }
 
 uint64_t st_layer_bytes(const st_model *model, uint32_t layer) {
     const st_layer *l = &model->layers[layer];
     uint64_t bytes = 0;
-    for (size_t i = 0; i < sizeof layer_matrices / sizeof *layer_matrices; i++) bytes += layer_matrix(l, i)->file_bytes;
+    for (uint32_t i = 0; i < ST_LAYER_MATRICES; i++) bytes += st_layer_matrix(l, i)->file_bytes;
     const float *norms[] = {l->attn_norm, l->post_attn_norm, l->ffn_norm, l->post_ffn_norm, l->ple_norm};
     for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
         if (norms[i]) bytes += model->d_model * sizeof(float);
@@ -136,8 +136,8 @@ uint64_t st_layer_bytes(const st_model *model, uint32_t layer) {
 
 uint64_t st_layer_operations(const st_model *model, uint32_t layer) {
     uint64_t operations = 0;
-    for (size_t i = 0; i < sizeof layer_matrices / sizeof *layer_matrices; i++) {
-        const st_matrix *m = layer_matrix(&model->layers[layer], i);
+    for (uint32_t i = 0; i < ST_LAYER_MATRICES; i++) {
+        const st_matrix *m = st_layer_matrix(&model->layers[layer], i);
         operations += (uint64_t)m->rows * m->cols;
     }
     return operations;

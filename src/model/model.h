@@ -100,6 +100,10 @@ uint64_t st_head_bytes(const st_model *model);
 uint64_t st_layer_operations(const st_model *model, uint32_t layer);
 uint64_t st_head_operations(const st_model *model);
 
+/* The matrices of a layer, for walking over them; some have no rows. */
+#define ST_LAYER_MATRICES 9
+const st_matrix *st_layer_matrix(const st_layer *layer, uint32_t i);
+
 /* The supported architectures, comma-separated. */
 void st_arch_names(char *text, size_t size);
 
