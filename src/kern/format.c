@@ -4,8 +4,6 @@
 
 #include "kern/layout.h"
 
-const int8_t st_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-
 #define FORMAT(name, number, columns, bytes, ints, packer)                                                             \
     const st_kern_format st_format_##name = {                                                                          \
         .type = number, .tile_cols = columns, .tile_bytes = bytes, .quantized = ints, .pack = packer}

@@ -54,9 +54,6 @@ enum {
     ST_TILE_IQ4_XS = ST_HALVES + ST_CHUNKS * ST_CHUNK_IQ4_XS,
 };
 
-/* The values of the non-linear 4-bit types, by nibble (GGUF: IQ4_NL, IQ4_XS). */
-extern const int8_t st_iq4_values[16];
-
 /* A block whose largest value is not above this is stored as zeros: 127 / it might not be finite. */
 #define ST_QUANT_TINY 1e-30f
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Scalar matrix products: the reference of all others. A block of 32 columns of one row is spread to integers, scales and
  * minima as the format defines them; products of integers are exact, everything else is summed in double, in order of k. */
+#include "gguf/blocks.h"
 #include "kern/layout.h"
 #include "kern/scalar.h"
 
