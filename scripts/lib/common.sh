@@ -52,10 +52,11 @@ packages_need() {
         as_root=(sudo)
     fi
     say "installing ${#missing[@]} missing packages: ${missing[*]}"
-    # An old list names versions that are gone, no list names none: fetch it, and go on with what is there if that fails.
-    "${as_root[@]}" apt-get update -qq || warn "the package list could not be refreshed"
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null || die "these packages could not be installed: ${missing[*]}"
+    # An old list names versions that are gone, and a new system has none. If it cannot be fetched, what is there may do.
+    quietly "$top/build/logs/packages-list.log" "${as_root[@]}" apt-get update -q || true
+    quietly "$top/build/logs/packages.log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+        --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}" ||
+        die "these packages could not be installed: ${missing[*]}"
 }
 
 # quietly LOG COMMAND...: runs the command with its output in the file LOG; shows the end of it when it fails.
