@@ -19,7 +19,7 @@ typedef struct st_type_info {
     const char *name;     /* as people write it: "Q4_K" */
     uint32_t block_len;   /* elements of a block; rows are whole blocks */
     uint32_t block_bytes;
-    bool readable;        /* we can turn it into numbers */
+    bool readable;        /* we can turn it into numbers (st_dequantize, st_quantize) */
 } st_type_info;
 
 /* NULL for a number that no version of the format has given out (42, say) as far as we know. */
@@ -31,12 +31,14 @@ int st_type_by_name(const char *name);
  * defines (no contraction). src may be unaligned. Only readable types. */
 void st_dequantize(uint32_t type, const void *src, float *dst, size_t n);
 
-/* Quantizer for synthetic weights and tests: n elements (whole blocks), round to nearest with simple scales. All readable
- * types except IQ4_XS, Q2_K and Q3_K are required to have it; returns false for a type that has none. */
+/* Quantizer for synthetic weights and tests: n elements (whole blocks), round to nearest with scales taken from the
+ * extremes in one pass. dst may be unaligned. NaN becomes some finite value, values beyond a block's range are clamped.
+ * Every readable type has it; returns false, and writes nothing, for any other. */
 bool st_quantize(uint32_t type, const float *src, void *dst, size_t n);
 
 float st_half_to_float(uint16_t h);
 uint16_t st_float_to_half(float f); /* round to nearest even */
 float st_bfloat_to_float(uint16_t h);
+uint16_t st_float_to_bfloat(float f); /* round to nearest even */
 
 #endif
