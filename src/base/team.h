@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Two counters, each on a cache line of its own; team.c says what they count. */
 typedef struct st_barrier {
     _Alignas(64) atomic_uint arrived;
     _Alignas(64) atomic_uint phase;

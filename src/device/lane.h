@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * Inside a CPU lane. A leader thread takes steps from the lane's queues and runs each on the lane's pool, of which it is
+ * worker 0. The lane is a first-in-first-out device over all its queues: one step at a time, and among the steps that can
+ * start (first of their queue, dependencies done) the one that was submitted first. */
+#ifndef ST_DEVICE_LANE_H
+#define ST_DEVICE_LANE_H
+
+#include "base/pool.h"
+#include "unit/event.h"
+#include "unit/unit.h"
+
+#include <pthread.h>
+
+#define ST_LANE_MAX_PENDING 256u /* submissions a queue holds; a power of two, since positions wrap */
+
+typedef struct st_lane st_lane;
+typedef struct st_lane_queue st_lane_queue;
+typedef struct st_lane_record st_lane_record;
+
+typedef struct st_lane_dep {
+    st_listener listener; /* first member: hangs on the event that the record waits for */
+    st_lane_record *record;
+} st_lane_dep;
+
+/* One submission. It is told of its dependencies, so an event may be reused before the leader comes to look. */
+struct st_lane_record {
+    st_lane_queue *queue;
+    const st_step *step;
+    st_event *done;
+    uint64_t ticket;    /* order of submission over all queues of the lane */
+    atomic_uint unmet;  /* dependencies that are not done yet */
+    atomic_int failure; /* code of the first dependency that failed, whose reason is in done->error; 0: none */
+    st_lane_dep deps[ST_UNIT_MAX_DEPS];
+};
+
+/* A ring with one submitter and one taker. */
+struct st_lane_queue {
+    st_queue queue; /* first member */
+    st_lane_queue *next;
+    unsigned finished; /* submissions whose event is done; under the lane's lock */
+    _Alignas(64) atomic_uint head; /* position of the next to run; moved by the leader */
+    _Alignas(64) atomic_uint tail; /* position of the next to be submitted; moved by the submitter */
+    st_lane_record records[ST_LANE_MAX_PENDING];
+};
+
+struct st_lane {
+    st_unit unit; /* first member */
+    st_unit_info info;
+    st_pool *pool;
+    pthread_t leader;
+    uint64_t spin_ns;
+    pthread_mutex_t lock;     /* over queues, their next, finished */
+    pthread_cond_t completed; /* a queue's `finished` went up; signalled while somebody closes a queue */
+    st_lane_queue *queues;
+    unsigned closers;
+    _Alignas(64) atomic_uint signal; /* changes when there may be something to run; the leader's futex */
+    atomic_uint asleep;              /* 1 while the leader sleeps and nobody has called it yet */
+    atomic_uint hush;                /* threads that want it asleep */
+    atomic_uint callers;             /* listeners that still hang somewhere or are being called */
+    atomic_bool stop;
+    _Atomic uint64_t tickets;
+};
+
+/* lane_queue.c: the submitters' side, operations of st_unit_ops. */
+int st_lane_queue_open(st_unit *unit, st_queue **out, stretto_error *err);
+void st_lane_queue_close(st_queue *queue);
+int st_lane_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
+                   stretto_error *err);
+void st_lane_signal(st_lane *lane); /* something changed: the leader looks again */
+
+/* lane.c: the leader's side. */
+void *st_lane_leader(void *lane);
+void st_lane_quiet(st_unit *unit);
+
+#endif
