@@ -62,7 +62,7 @@ static void read_all(bench *b, void *arg) {
         s3 += v[i + 3];
     }
     s0 += s1 + s2 + s3;
-    *(uint64_t *)arg = s0[0] + s0[1] + s0[2] + s0[3];
+    *(volatile uint64_t *)arg = s0[0] + s0[1] + s0[2] + s0[3];
 }
 
 static void bench_read(bench *b) {

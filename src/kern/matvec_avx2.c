@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ * Matrix-vector products with AVX2: one stream of tiles, 16 rows at a time, everything else in registers. Two sums run side
+ * by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h. */
+#include "kern/matvec_avx2.h"
+
+#include "gguf/blocks.h"
+#include "kern/avx2.h"
+
+/* Rows 0-7 and 8-15. */
+typedef struct pair {
+    __m256 lo, hi;
+} pair;
+typedef struct ipair {
+    __m256i lo, hi;
+} ipair;
+
+enum { X_D = 32, X_DS = 36, X_SUM = 40 }; /* in the block of one token, after its 32 values */
+
+/* acc += float(dot) * (d * dx) */
+ST_INLINE pair add_scaled(pair acc, ipair dot, __m256 d_lo, __m256 d_hi, const uint8_t *x) {
+    const __m256 dx = _mm256_castsi256_ps(broadcast4(x + X_D));
+    acc.lo = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot.lo), _mm256_mul_ps(d_lo, dx), acc.lo);
+    acc.hi = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot.hi), _mm256_mul_ps(d_hi, dx), acc.hi);
+    return acc;
+}
+
+ST_INLINE pair add_min(pair acc, __m256 m_lo, __m256 m_hi, const uint8_t *x) {
+    const __m256 ds = _mm256_castsi256_ps(broadcast4(x + X_DS));
+    acc.lo = _mm256_fmadd_ps(m_lo, ds, acc.lo);
+    acc.hi = _mm256_fmadd_ps(m_hi, ds, acc.hi);
+    return acc;
+}
+
+/* ---- 4 bits: 16-bit sums over the whole block ---- */
+
+ST_INLINE __m256i nibble_products(__m256i v, __m256i x_low, __m256i x_high) {
+    return add16(_mm256_maddubs_epi16(low_nibbles(v), x_low), _mm256_maddubs_epi16(high_nibbles(v), x_high));
+}
+
+ST_INLINE ipair nibble_sums(const uint8_t *v, const uint8_t *x) {
+    ipair s;
+    __m256i a = broadcast4(x), b = broadcast4(x + 16);
+    s.lo = nibble_products(load256(v), a, b);
+    s.hi = nibble_products(load256(v + 32), a, b);
+    a = broadcast4(x + 4), b = broadcast4(x + 20);
+    s.lo = add16(s.lo, nibble_products(load256(v + 64), a, b));
+    s.hi = add16(s.hi, nibble_products(load256(v + 96), a, b));
+    a = broadcast4(x + 8), b = broadcast4(x + 24);
+    s.lo = add16(s.lo, nibble_products(load256(v + 128), a, b));
+    s.hi = add16(s.hi, nibble_products(load256(v + 160), a, b));
+    a = broadcast4(x + 12), b = broadcast4(x + 28);
+    s.lo = add16(s.lo, nibble_products(load256(v + 192), a, b));
+    s.hi = add16(s.hi, nibble_products(load256(v + 224), a, b));
+    return s;
+}
+
+ST_INLINE ipair nibble_dots(const uint8_t *v, const uint8_t *x) {
+    ipair s = nibble_sums(v, x);
+    s.lo = pairs_to_lanes(s.lo);
+    s.hi = pairs_to_lanes(s.hi);
+    return s;
+}
+
+ST_INLINE pair tile_q4_0(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16), by = _mm256_set1_ps(-8);
+    acc = add_scaled(acc, nibble_dots(tile + ST_HALVES, x), d_lo, d_hi, x);
+    return add_min(acc, _mm256_mul_ps(d_lo, by), _mm256_mul_ps(d_hi, by), x);
+}
+
+ST_INLINE pair tile_q4_1(pair acc, const uint8_t *tile, const uint8_t *x) {
+    acc = add_scaled(acc, nibble_dots(tile + 2 * ST_HALVES, x), load_halves(tile), load_halves(tile + 16), x);
+    return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
+}
+
+/* ---- 5 bits: 16-bit sums over half a block ---- */
+
+#define FIVE_LOW(v, h, j) _mm256_or_si256(low_nibbles(v), FIFTH_LOW(h, j))
+#define FIVE_HIGH(v, h, j) _mm256_or_si256(high_nibbles(v), FIFTH_HIGH(h, j))
+#define FIVE_PRODUCTS(v, h, j, x_low, x_high)                                                                          \
+    add16(_mm256_maddubs_epi16(FIVE_LOW(v, h, j), x_low), _mm256_maddubs_epi16(FIVE_HIGH(v, h, j), x_high))
+
+/* Both halves of a block as 16-bit sums, for the caller to widen. */
+ST_INLINE void five_sums(const uint8_t *fifth, const uint8_t *v, const uint8_t *x, ipair *first, ipair *second) {
+    const __m256i h_lo = load256(fifth), h_hi = load256(fifth + 32);
+    __m256i a = broadcast4(x), b = broadcast4(x + 16), w_lo = load256(v), w_hi = load256(v + 32);
+    first->lo = FIVE_PRODUCTS(w_lo, h_lo, 0, a, b);
+    first->hi = FIVE_PRODUCTS(w_hi, h_hi, 0, a, b);
+    a = broadcast4(x + 4), b = broadcast4(x + 20), w_lo = load256(v + 64), w_hi = load256(v + 96);
+    first->lo = add16(first->lo, FIVE_PRODUCTS(w_lo, h_lo, 1, a, b));
+    first->hi = add16(first->hi, FIVE_PRODUCTS(w_hi, h_hi, 1, a, b));
+    a = broadcast4(x + 8), b = broadcast4(x + 24), w_lo = load256(v + 128), w_hi = load256(v + 160);
+    second->lo = FIVE_PRODUCTS(w_lo, h_lo, 2, a, b);
+    second->hi = FIVE_PRODUCTS(w_hi, h_hi, 2, a, b);
+    a = broadcast4(x + 12), b = broadcast4(x + 28), w_lo = load256(v + 192), w_hi = load256(v + 224);
+    second->lo = add16(second->lo, FIVE_PRODUCTS(w_lo, h_lo, 3, a, b));
+    second->hi = add16(second->hi, FIVE_PRODUCTS(w_hi, h_hi, 3, a, b));
+}
+
+ST_INLINE ipair five_dots(const uint8_t *fifth, const uint8_t *v, const uint8_t *x) {
+    ipair a, b;
+    five_sums(fifth, v, x, &a, &b);
+    return (ipair){add32(pairs_to_lanes(a.lo), pairs_to_lanes(b.lo)), add32(pairs_to_lanes(a.hi), pairs_to_lanes(b.hi))};
+}
+
+ST_INLINE pair tile_q5_0(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16), by = _mm256_set1_ps(-16);
+    acc = add_scaled(acc, five_dots(tile + ST_HALVES, tile + ST_HALVES + ST_FIFTH, x), d_lo, d_hi, x);
+    return add_min(acc, _mm256_mul_ps(d_lo, by), _mm256_mul_ps(d_hi, by), x);
+}
+
+ST_INLINE pair tile_q5_1(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const uint8_t *fifth = tile + 2 * ST_HALVES;
+    acc = add_scaled(acc, five_dots(fifth, fifth + ST_FIFTH, x), load_halves(tile), load_halves(tile + 16), x);
+    return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
+}
+
+/* ---- signed bytes: every vector is widened at once ---- */
+
+ST_INLINE ipair byte_dots(const uint8_t *v, const uint8_t *x) {
+    ipair s;
+    __m256i a = broadcast4(x);
+    s.lo = dot_signed(load256(v), a);
+    s.hi = dot_signed(load256(v + 32), a);
+#define STEP(j)                                                                                                        \
+    a = broadcast4(x + 4 * (j));                                                                                       \
+    s.lo = add32(s.lo, dot_signed(load256(v + 64 * (j)), a));                                                          \
+    s.hi = add32(s.hi, dot_signed(load256(v + 64 * (j) + 32), a));
+    STEP(1)
+    STEP(2)
+    STEP(3)
+    STEP(4)
+    STEP(5)
+    STEP(6)
+    STEP(7)
+#undef STEP
+    return s;
+}
+
+ST_INLINE pair tile_q8_0(pair acc, const uint8_t *tile, const uint8_t *x) {
+    return add_scaled(acc, byte_dots(tile + ST_HALVES, x), load_halves(tile), load_halves(tile + 16), x);
+}
+
+/* 16-bit products of the non-linear 4-bit values `code` stands for. */
+ST_INLINE __m256i iq4_products(__m256i code, __m256i x) {
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)st_iq4_values));
+    const __m256i w = _mm256_shuffle_epi8(table, code);
+    return _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+}
+
+/* Dot products of a block, each pair of 16-bit products times `by`. */
+ST_INLINE ipair iq4_dots(const uint8_t *v, const uint8_t *x, __m256i by_lo, __m256i by_hi) {
+    ipair s = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+#define STEP(j)                                                                                                        \
+    {                                                                                                                  \
+        const __m256i a = broadcast4(x + 4 * (j)), b = broadcast4(x + 16 + 4 * (j));                                   \
+        const __m256i w_lo = load256(v + 64 * (j)), w_hi = load256(v + 64 * (j) + 32);                                 \
+        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(low_nibbles(w_lo), a), by_lo));                              \
+        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(low_nibbles(w_hi), a), by_hi));                              \
+        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(high_nibbles(w_lo), b), by_lo));                             \
+        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(high_nibbles(w_hi), b), by_hi));                             \
+    }
+    STEP(0)
+    STEP(1)
+    STEP(2)
+    STEP(3)
+#undef STEP
+    return s;
+}
+
+ST_INLINE pair tile_iq4_nl(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const __m256i one = _mm256_set1_epi16(1);
+    return add_scaled(acc, iq4_dots(tile + ST_HALVES, x, one, one), load_halves(tile), load_halves(tile + 16), x);
+}
+
+/* ---- blocks of 256 ---- */
+
+ST_INLINE pair tile_iq4_xs(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16);
+    const uint8_t *p = tile + ST_HALVES;
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_IQ4_XS) {
+        const uint8_t *v = p + 32;
+        acc = add_scaled(acc, iq4_dots(v, x, signed_byte_pairs(p), signed_byte_pairs(p + 8)), d_lo, d_hi, x);
+        x += ST_QBLOCK_BYTES;
+        acc = add_scaled(acc, iq4_dots(v + ST_NIBBLES, x, signed_byte_pairs(p + 16), signed_byte_pairs(p + 24)), d_lo, d_hi, x);
+        x += ST_QBLOCK_BYTES;
+    }
+    return acc;
+}
+
+typedef struct scales_k {
+    __m256 d_lo, d_hi, dmin_lo, dmin_hi; /* dmin negated */
+} scales_k;
+
+ST_INLINE scales_k load_scales_k(const uint8_t *tile) {
+    const __m256 minus = _mm256_set1_ps(-0.0f);
+    return (scales_k){load_halves(tile), load_halves(tile + 16), _mm256_xor_ps(load_halves(tile + 32), minus),
+                      _mm256_xor_ps(load_halves(tile + 48), minus)};
+}
+
+/* acc += dots of the block, whose scales stand at head[row] and minima at head[32 + row] */
+ST_INLINE pair add_block_k(pair acc, scales_k s, ipair dot, const uint8_t *head, const uint8_t *x) {
+    acc = add_scaled(acc, dot, s.d_lo, s.d_hi, x);
+    return add_min(acc, _mm256_mul_ps(s.dmin_lo, byte_floats(head + 32)), _mm256_mul_ps(s.dmin_hi, byte_floats(head + 40)), x);
+}
+
+ST_INLINE pair block_q4_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+    ipair dot = nibble_sums(v, x);
+    dot.lo = _mm256_madd_epi16(dot.lo, byte_pairs(head));
+    dot.hi = _mm256_madd_epi16(dot.hi, byte_pairs(head + 8));
+    return add_block_k(acc, s, dot, head, x);
+}
+
+ST_INLINE pair tile_q4_k(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const scales_k s = load_scales_k(tile);
+    const uint8_t *p = tile + 2 * ST_HALVES;
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q4_K, x += 2 * ST_QBLOCK_BYTES) {
+        acc = block_q4_k(acc, s, p, p + 64, x);
+        acc = block_q4_k(acc, s, p + 16, p + 64 + ST_NIBBLES, x + ST_QBLOCK_BYTES);
+    }
+    return acc;
+}
+
+ST_INLINE pair block_q5_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+    ipair a, b;
+    five_sums(v, v + ST_FIFTH, x, &a, &b);
+    const __m256i by_lo = byte_pairs(head), by_hi = byte_pairs(head + 8);
+    a.lo = add32(_mm256_madd_epi16(a.lo, by_lo), _mm256_madd_epi16(b.lo, by_lo));
+    a.hi = add32(_mm256_madd_epi16(a.hi, by_hi), _mm256_madd_epi16(b.hi, by_hi));
+    return add_block_k(acc, s, a, head, x);
+}
+
+ST_INLINE pair tile_q5_k(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const scales_k s = load_scales_k(tile);
+    const uint8_t *p = tile + 2 * ST_HALVES;
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q5_K, x += 2 * ST_QBLOCK_BYTES) {
+        acc = block_q5_k(acc, s, p, p + 64, x);
+        acc = block_q5_k(acc, s, p + 16, p + 64 + ST_FIFTH + ST_NIBBLES, x + ST_QBLOCK_BYTES);
+    }
+    return acc;
+}
+
+/* Sixteen columns of 8 rows, times their scales: 16-bit sums over two vectors. `v` is at L0, L1 and H follow. */
+ST_INLINE __m256i six_dots(const uint8_t *v, __m256i x0, __m256i x1, __m256i x2, __m256i x3, __m256i by) {
+    const __m256i l0 = load256(v), l1 = load256(v + 64), h = load256(v + 128), two = _mm256_set1_epi8(0x30);
+    const __m256i w0 = _mm256_or_si256(low_nibbles(l0), _mm256_and_si256(_mm256_slli_epi16(h, 4), two));
+    const __m256i w1 = _mm256_or_si256(low_nibbles(l1), _mm256_and_si256(_mm256_slli_epi16(h, 2), two));
+    const __m256i w2 = _mm256_or_si256(high_nibbles(l0), _mm256_and_si256(h, two));
+    const __m256i w3 = _mm256_or_si256(high_nibbles(l1), _mm256_and_si256(_mm256_srli_epi16(h, 2), two));
+    const __m256i a = add16(_mm256_maddubs_epi16(w0, x0), _mm256_maddubs_epi16(w1, x1));
+    const __m256i b = add16(_mm256_maddubs_epi16(w2, x2), _mm256_maddubs_epi16(w3, x3));
+    return add32(_mm256_madd_epi16(a, by), _mm256_madd_epi16(b, by));
+}
+
+ST_INLINE pair block_q6_k(pair acc, __m256 d_lo, __m256 d_hi, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+    /* less 32 times the sum of the activations, scaled */
+    const __m256i sums = broadcast4(x + X_SUM);
+    ipair dot, off;
+    off.lo = _mm256_madd_epi16(_mm256_slli_epi16(two_signed_byte_pairs(head), 5), sums);
+    off.hi = _mm256_madd_epi16(_mm256_slli_epi16(two_signed_byte_pairs(head + 8), 5), sums);
+    __m256i x0 = broadcast4(x), x1 = broadcast4(x + 4), x2 = broadcast4(x + 8), x3 = broadcast4(x + 12);
+    dot.lo = six_dots(v, x0, x1, x2, x3, signed_byte_pairs(head));
+    dot.hi = six_dots(v + 32, x0, x1, x2, x3, signed_byte_pairs(head + 8));
+    x0 = broadcast4(x + 16), x1 = broadcast4(x + 20), x2 = broadcast4(x + 24), x3 = broadcast4(x + 28);
+    dot.lo = add32(dot.lo, six_dots(v + 192, x0, x1, x2, x3, signed_byte_pairs(head + 16)));
+    dot.hi = add32(dot.hi, six_dots(v + 224, x0, x1, x2, x3, signed_byte_pairs(head + 24)));
+    dot.lo = _mm256_sub_epi32(dot.lo, off.lo);
+    dot.hi = _mm256_sub_epi32(dot.hi, off.hi);
+    return add_scaled(acc, dot, d_lo, d_hi, x);
+}
+
+ST_INLINE pair tile_q6_k(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16);
+    const uint8_t *p = tile + ST_HALVES;
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q6_K, x += 2 * ST_QBLOCK_BYTES) {
+        acc = block_q6_k(acc, d_lo, d_hi, p, p + 64, x);
+        acc = block_q6_k(acc, d_lo, d_hi, p + 32, p + 64 + 6 * ST_VECTOR, x + ST_QBLOCK_BYTES);
+    }
+    return acc;
+}
+
+/* Sixteen columns of 8 rows as 16-bit sums: 3 * 127 * 2 * 4 is far from overflow. */
+ST_INLINE __m256i two_bit_sums(__m256i v, const uint8_t *x) {
+    const __m256i three = _mm256_set1_epi8(3);
+    const __m256i a = _mm256_maddubs_epi16(_mm256_and_si256(v, three), broadcast4(x));
+    const __m256i b = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 2), three), broadcast4(x + 4));
+    const __m256i c = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 4), three), broadcast4(x + 8));
+    const __m256i d = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 6), three), broadcast4(x + 12));
+    return add16(add16(a, b), add16(c, d));
+}
+
+/* Eight rows of a block of 32; `head` has their scales and minima, `v` their values. */
+ST_INLINE __m256 half_block_q2_k(__m256 acc, __m256 d, __m256 dmin, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+    const __m256 dx = _mm256_castsi256_ps(broadcast4(x + X_D));
+    const __m256i low = _mm256_set1_epi16(15), h0 = byte_pairs(head), h1 = byte_pairs(head + 16);
+    const __m256i dot = add32(_mm256_madd_epi16(two_bit_sums(load256(v), x), _mm256_and_si256(h0, low)),
+                              _mm256_madd_epi16(two_bit_sums(load256(v + 64), x + 16), _mm256_and_si256(h1, low)));
+    const __m256i min = _mm256_madd_epi16(_mm256_srli_epi16(two_byte_pairs(head), 4), broadcast4(x + X_SUM));
+    acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, dx), acc);
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(min), _mm256_mul_ps(dmin, dx), acc);
+}
+
+ST_INLINE pair tile_q2_k(pair acc, const uint8_t *tile, const uint8_t *x) {
+    const scales_k s = load_scales_k(tile);
+    const uint8_t *p = tile + 2 * ST_HALVES;
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q2_K) {
+        for (uint32_t b = 0; b < 2; b++, x += ST_QBLOCK_BYTES) {
+            const uint8_t *head = p + 32 * b, *v = p + 64 + 2 * ST_VECTOR * b;
+            acc.lo = half_block_q2_k(acc.lo, s.d_lo, s.dmin_lo, head, v, x);
+            acc.hi = half_block_q2_k(acc.hi, s.d_hi, s.dmin_hi, head + 8, v + 32, x);
+        }
+    }
+    return acc;
+}
+
+#define MATVEC(format, tile_bytes, blocks)                                                                             \
+    void st_matvec_##format##_avx2(const st_matrix *w, const uint8_t *quant, uint32_t strip_lo, uint32_t strip_hi,     \
+                                   float *y) {                                                                         \
+        for (uint32_t s = strip_lo; s < strip_hi; s++) {                                                               \
+            const uint8_t *tile = w->data + s * w->strip_bytes, *x = quant;                                            \
+            pair acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};                                                     \
+            for (uint32_t i = w->cols / (32 * (blocks)); i > 0; i--) {                                                 \
+                acc = tile_##format(acc, tile, x);                                                                     \
+                tile += (tile_bytes);                                                                                  \
+                x += (blocks) * ST_QBLOCK_BYTES;                                                                       \
+            }                                                                                                          \
+            _mm256_storeu_ps(y + (size_t)s * ST_STRIP, acc.lo);                                                        \
+            _mm256_storeu_ps(y + (size_t)s * ST_STRIP + 8, acc.hi);                                                    \
+        }                                                                                                              \
+    }
+MATVEC(q4_0, ST_TILE_Q4_0, 1)
+MATVEC(q4_1, ST_TILE_Q4_1, 1)
+MATVEC(q5_0, ST_TILE_Q5_0, 1)
+MATVEC(q5_1, ST_TILE_Q5_1, 1)
+MATVEC(q8_0, ST_TILE_Q8_0, 1)
+MATVEC(iq4_nl, ST_TILE_Q4_0, 1)
+MATVEC(iq4_xs, ST_TILE_IQ4_XS, 8)
+MATVEC(q2_k, ST_TILE_Q2_K, 8)
+MATVEC(q4_k, ST_TILE_Q4_K, 8)
+MATVEC(q5_k, ST_TILE_Q5_K, 8)
+MATVEC(q6_k, ST_TILE_Q6_K, 8)
