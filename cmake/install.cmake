@@ -10,6 +10,11 @@ if(TARGET st_api)
   get_target_property(api_type st_api TYPE)
 endif()
 if(api_type STREQUAL STATIC_LIBRARY)
+  # As long as the major version is 0, a minor one may change anything: the library's name says both.
+  set(soversion ${PROJECT_VERSION_MAJOR})
+  if(soversion EQUAL 0)
+    set(soversion 0.${PROJECT_VERSION_MINOR})
+  endif()
   # Both libraries hold the objects of every module; hidden visibility keeps what is not marked out of the shared one.
   set(objects "")
   foreach(module base stat unit gguf kern token model chunk device plan probe run report api)
@@ -22,7 +27,7 @@ if(api_type STREQUAL STATIC_LIBRARY)
     string(TOLOWER stretto_${kind} target)
     add_library(${target} ${kind} ${objects})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME stretto LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
-                                               SOVERSION ${PROJECT_VERSION_MAJOR})
+                                               SOVERSION ${soversion})
     install(TARGETS ${target} LIBRARY COMPONENT library NAMELINK_COMPONENT development
                               ARCHIVE COMPONENT development)
   endforeach()
