@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Layouts of the quantized blocks as they lie in a file (ggml-common.h). All members are bytes, so a pointer into a file
- * may be cast to them whatever its alignment. Two-byte members are little-endian halves: st_half_at. */
+ * Layouts of the quantized blocks as they lie in a file (ggml-common.h). All members are bytes, so a pointer into a
+ * file may be cast to them whatever its alignment. Two-byte members are little-endian halves: st_half_at. */
 #ifndef ST_GGUF_BLOCKS_H
 #define ST_GGUF_BLOCKS_H
 
@@ -65,10 +65,12 @@ static inline uint16_t st_u16_at(const uint8_t *p) {
     return value;
 }
 
-static inline float st_half_at(const uint8_t *p) { return st_half_to_float(st_u16_at(p)); }
+static inline float st_half_at(const uint8_t *p) {
+    return st_half_to_float(st_u16_at(p));
+}
 
-/* Scale and min of sub-block j of Q4_K and Q5_K: 8 + 8 values of 6 bits in 12 bytes. The first four of each kind have bytes
- * of their own; the upper two bits of those bytes, and the last four bytes, hold the other eight. */
+/* Scale and min of sub-block j of Q4_K and Q5_K: 8 + 8 values of 6 bits in 12 bytes. The first four of each kind have
+ * bytes of their own; the upper two bits of those bytes, and the last four bytes, hold the other eight. */
 static inline void st_scale_min_get(const uint8_t scales[12], unsigned j, uint8_t *scale, uint8_t *min) {
     if (j < 4) {
         *scale = scales[j] & 63;

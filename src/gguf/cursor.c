@@ -37,13 +37,13 @@ int st_cursor_fail(st_cursor *c, const char *fmt, ...) {
 static void fail_short(st_cursor *c, uint64_t count, size_t item_size, const char *what) {
     size_t left = st_cursor_left(c);
     if (count > UINT64_MAX / item_size) {
-        st_cursor_fail(c, "%s at %s has %s items of %zu bytes, but only %s bytes are left in the file (damaged file?)", what,
-                       ST_NUMBER(c->pos), ST_NUMBER(count), item_size, ST_NUMBER(left));
+        st_cursor_fail(c, "%s at %s has %s items of %zu bytes, but only %s are left in the file (damaged file?)", what,
+                       ST_NUMBER(c->pos), ST_NUMBER(count), item_size, ST_BYTES(left));
         return;
     }
     uint64_t missing = count * item_size - left;
-    st_cursor_fail(c, "%s at %s needs %s bytes, but the file ends %s bytes short (%s)", what, ST_NUMBER(c->pos),
-                   ST_NUMBER(count * item_size), ST_NUMBER(missing), st_short_reason(missing));
+    st_cursor_fail(c, "%s at %s needs %s, but the file ends %s short (%s)", what, ST_NUMBER(c->pos),
+                   ST_BYTES(count * item_size), ST_BYTES(missing), st_short_reason(missing));
 }
 
 const uint8_t *st_cursor_take(st_cursor *c, uint64_t count, size_t item_size, const char *what) {
@@ -80,7 +80,8 @@ st_str st_cursor_string(st_cursor *c, const char *what) {
 void st_cursor_skip_strings(st_cursor *c, uint64_t count) {
     if (c->code) return;
     if (count > st_cursor_left(c) / sizeof(uint64_t)) {
-        fail_short(c, count, sizeof(uint64_t), "array of strings");
+        st_cursor_fail(c, "array at %s has %s strings, more than the %s left in the file can hold (%s)",
+                       ST_NUMBER(c->pos), ST_NUMBER(count), ST_BYTES(st_cursor_left(c)), st_short_reason(count));
         return;
     }
     const uint8_t *base = c->base;

@@ -9,12 +9,12 @@
 
 typedef struct st_cursor {
     const uint8_t *base;
-    size_t size, pos;      /* pos <= size */
-    int code;              /* of the first failure, else 0 */
-    stretto_error *err;    /* the first failure is described here; may be NULL */
-    const char *kind;      /* what is being read: "key", or "metadata entry" as long as it has no name */
-    st_str name;           /* its name, when name.data is not NULL */
-    uint64_t number;       /* else its number, or ST_CURSOR_ONLY */
+    size_t size, pos;   /* pos <= size */
+    int code;           /* of the first failure, else 0 */
+    stretto_error *err; /* the first failure is described here; may be NULL */
+    const char *kind;   /* what is being read: "key", or "metadata entry" as long as it has no name */
+    st_str name;        /* its name, when name.data is not NULL */
+    uint64_t number;    /* else its number, or ST_CURSOR_ONLY */
 } st_cursor;
 
 #define ST_CURSOR_ONLY UINT64_MAX /* there is only one of its kind */
@@ -23,7 +23,9 @@ typedef struct st_cursor {
 void st_cursor_about(st_cursor *c, const char *kind, uint64_t number);
 void st_cursor_about_name(st_cursor *c, const char *kind, st_str name);
 
-static inline size_t st_cursor_left(const st_cursor *c) { return c->size - c->pos; }
+static inline size_t st_cursor_left(const st_cursor *c) {
+    return c->size - c->pos;
+}
 
 /* `what` names the field in the message of a file that ends too early. */
 uint32_t st_cursor_u32(st_cursor *c, const char *what);

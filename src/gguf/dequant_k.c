@@ -3,7 +3,7 @@
 #include "gguf/blocks.h"
 #include "gguf/dequant.h"
 
-/* Two-bit codes of Q2_K and Q3_K: element 128 h + 32 j + l sits in bits 2 j of byte 32 h + l. A sub-block is 16 elements. */
+/* Two-bit codes of Q2_K and Q3_K: element 128 h + 32 j + l sits in bits 2 j of byte 32 h + l. Sub-blocks have 16. */
 static unsigned two_bits(const uint8_t qs[64], unsigned element) {
     return qs[element / 128 * 32 + element % 32] >> (element % 128 / 32 * 2) & 3;
 }
@@ -43,7 +43,7 @@ void st_dequant_q4_k(const void *src, float *dst, size_t n_blocks) {
     const st_q4_k *block = src;
     for (; n_blocks--; block++) {
         float d = st_half_at(block->d), dmin = st_half_at(block->dmin);
-        for (unsigned j = 0; j < 8; j++, dst += 32) { /* sub-blocks 2 i and 2 i + 1 share 32 bytes, low and high nibbles */
+        for (unsigned j = 0; j < 8; j++, dst += 32) { /* sub-blocks 2 i and 2 i + 1: low and high nibbles of 32 bytes */
             uint8_t scale, min;
             st_scale_min_get(block->scales, j, &scale, &min);
             float dl = d * (float)scale, ml = dmin * (float)min;
@@ -74,7 +74,7 @@ void st_dequant_q6_k(const void *src, float *dst, size_t n_blocks) {
     const st_q6_k *block = src;
     for (; n_blocks--; block++) {
         float d = st_half_at(block->d);
-        for (unsigned j = 0; j < 8; j++, dst += 32) { /* 32 elements: nibbles of 32 bytes of ql, bit pairs of 32 of qh */
+        for (unsigned j = 0; j < 8; j++, dst += 32) { /* nibbles of 32 bytes of ql, bit pairs of 32 of qh */
             const uint8_t *ql = block->ql + j / 4 * 64 + j % 2 * 32, *qh = block->qh + j / 4 * 32;
             unsigned nibble = j % 4 / 2 * 4, pair = j % 4 * 2;
             for (unsigned l = 0; l < 32; l++) {

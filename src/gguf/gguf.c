@@ -14,14 +14,19 @@ static const struct {
     const char *name;
     uint8_t size; /* of one number, else 0 */
 } value_types[] = {
-    [ST_V_U8] = {"u8", 1},   [ST_V_I8] = {"i8", 1},   [ST_V_U16] = {"u16", 2},      [ST_V_I16] = {"i16", 2},
-    [ST_V_U32] = {"u32", 4}, [ST_V_I32] = {"i32", 4}, [ST_V_F32] = {"f32", 4},      [ST_V_BOOL] = {"bool", 1},
+    [ST_V_U8] = {"u8", 1},   [ST_V_I8] = {"i8", 1},   [ST_V_U16] = {"u16", 2},       [ST_V_I16] = {"i16", 2},
+    [ST_V_U32] = {"u32", 4}, [ST_V_I32] = {"i32", 4}, [ST_V_F32] = {"f32", 4},       [ST_V_BOOL] = {"bool", 1},
     [ST_V_U64] = {"u64", 8}, [ST_V_I64] = {"i64", 8}, [ST_V_STRING] = {"string", 0}, [ST_V_ARRAY] = {"array", 0},
     [ST_V_F64] = {"f64", 8},
 };
 
-const char *st_value_type_name(uint32_t type) { return type <= ST_V_F64 ? value_types[type].name : "unknown"; }
-size_t st_value_size(uint32_t type) { return type <= ST_V_F64 ? value_types[type].size : 0; }
+const char *st_value_type_name(uint32_t type) {
+    return type <= ST_V_F64 ? value_types[type].name : "unknown";
+}
+
+size_t st_value_size(uint32_t type) {
+    return type <= ST_V_F64 ? value_types[type].size : 0;
+}
 
 bool st_str_equal(st_str s, const char *text) {
     size_t len = strlen(text);
@@ -61,7 +66,9 @@ int st_tensor_require(const st_gguf *gguf, const char *name, const st_tensor **o
     return 0;
 }
 
-static bool is_integer(uint32_t type) { return type <= ST_V_I32 || type == ST_V_U64 || type == ST_V_I64; }
+static bool is_integer(uint32_t type) {
+    return type <= ST_V_I32 || type == ST_V_U64 || type == ST_V_I64;
+}
 
 /* "array of u8", "f32" */
 static const char *describe(char out[32], const st_value *value) {
@@ -97,14 +104,21 @@ int64_t st_value_int(const st_value *array, uint64_t i) {
     if (!is_integer(array->item_type) && array->item_type != ST_V_BOOL) return 0;
     memcpy(&v, at, st_value_size(array->item_type));
     switch (array->item_type) {
-    case ST_V_I8: return v.i8;
-    case ST_V_U16: return v.u16;
-    case ST_V_I16: return v.i16;
-    case ST_V_U32: return v.u32;
-    case ST_V_I32: return v.i32;
+    case ST_V_I8:
+        return v.i8;
+    case ST_V_U16:
+        return v.u16;
+    case ST_V_I16:
+        return v.i16;
+    case ST_V_U32:
+        return v.u32;
+    case ST_V_I32:
+        return v.i32;
     case ST_V_U64:
-    case ST_V_I64: return v.i64;
-    default: return *at; /* u8, bool */
+    case ST_V_I64:
+        return v.i64;
+    default:
+        return *at; /* u8, bool */
     }
 }
 
@@ -164,7 +178,8 @@ int st_gguf_bool(const st_gguf *gguf, const char *key, bool required, bool *valu
     int code = find_value(gguf, key, required, &found, err);
     if (code || !found) return code;
     if (found->type != ST_V_BOOL) return fail_type(gguf, found, "bool", err);
-    if (found->data[0] > 1) return refuse(gguf, err, "key %s is the bool %u, wanted 0 or 1", ST_NAME(found->key), found->data[0]);
+    if (found->data[0] > 1)
+        return refuse(gguf, err, "key %s is the bool %u, wanted 0 or 1", ST_NAME(found->key), found->data[0]);
     *value = found->data[0] == 1;
     return 0;
 }

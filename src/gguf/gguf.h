@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Reading GGUF files, versions 2 and 3. The parser works on (buffer, size) and trusts nothing in it; the opener maps a
- * file and calls the parser. After a successful parse every tensor lies inside the buffer, no two overlap, and every key and
- * name is a string inside it (of any bytes; see message.h for printing them). A parsed file is read-only: any thread may
- * call any getter. */
+ * file and calls the parser. After a successful parse every tensor lies inside the buffer, no two overlap, and every
+ * key and name is a string inside it (of any bytes; see message.h for printing them). A parsed file is read-only: any
+ * thread may call any getter. */
 #ifndef ST_GGUF_GGUF_H
 #define ST_GGUF_GGUF_H
 
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 enum st_value_type {
-    ST_V_U8 = 0, ST_V_I8, ST_V_U16, ST_V_I16, ST_V_U32, ST_V_I32, ST_V_F32, ST_V_BOOL, ST_V_STRING, ST_V_ARRAY, ST_V_U64,
-    ST_V_I64, ST_V_F64,
+    ST_V_U8 = 0, ST_V_I8, ST_V_U16, ST_V_I16, ST_V_U32, ST_V_I32, ST_V_F32, ST_V_BOOL, ST_V_STRING, ST_V_ARRAY,
+    ST_V_U64, ST_V_I64, ST_V_F64,
 };
 
 typedef struct st_str { /* not terminated; points into the buffer */
@@ -37,7 +37,7 @@ typedef struct st_tensor {
     st_str name;
     uint32_t type;
     uint32_t n_dims;
-    uint64_t dims[4];    /* dims[0] is the row length (fastest); the rest are 1 beyond n_dims. Their product fits in 63 bits */
+    uint64_t dims[4];    /* dims[0] is the row length (fastest); 1 beyond n_dims; the product fits in 63 bits */
     const uint8_t *data; /* NULL when the type is unknown or a dimension is 0: then nothing is known of the contents */
     uint64_t offset;     /* in the file */
     size_t bytes;        /* 0 when data is NULL */
@@ -57,19 +57,21 @@ typedef struct st_gguf {
 } st_gguf;
 
 /* Parses size bytes at base, which must outlive the result; name is used in messages and copied. Warnings (unknown
- * tensor types that nobody needs, ...) go to log, which may be NULL. STRETTO_E_INPUT with the key or tensor, offset, expected and
- * found; STRETTO_E_MEMORY. On failure *out is NULL. Memory is O(entries), bounded by a constant times size. */
+ * tensor types that nobody needs, ...) go to log, which may be NULL. STRETTO_E_INPUT with the key or tensor, offset,
+ * expected and found; STRETTO_E_MEMORY. On failure *out is NULL. Memory is O(entries), bounded by a constant times
+ * size. */
 int st_gguf_parse(st_gguf **out, const void *base, size_t size, const char *name, const st_log *log,
                   stretto_error *err);
-/* Maps and parses. STRETTO_E_IO when the file cannot be opened, is a directory or another thing that is not a regular file,
- * is empty, or cannot be mapped. A file must not shrink while it is mapped (the system ends a process that reads there). */
+/* Maps and parses. STRETTO_E_IO when the file cannot be opened, is a directory or another thing that is not a regular
+ * file, is empty, or cannot be mapped; else as st_gguf_parse. A file must not shrink while it is mapped: the system
+ * ends a process that reads past its new end. */
 int st_gguf_open(st_gguf **out, const char *path, const st_log *log, stretto_error *err);
 void st_gguf_close(st_gguf *gguf); /* NULL is fine */
 
 const st_value *st_gguf_find(const st_gguf *gguf, const char *key);         /* NULL when missing */
 const st_tensor *st_gguf_tensor(const st_gguf *gguf, const char *name);     /* NULL when missing */
-/* The tensor, which can be dequantized. STRETTO_E_INPUT when it is missing, has no elements, or is of a type that is unknown
- * or known but not readable: the reason names file, tensor and type. *out is NULL then. */
+/* The tensor, which can be dequantized. STRETTO_E_INPUT when it is missing, has no elements, or is of a type that is
+ * unknown or known but not readable: the reason names file, tensor and type. *out is NULL then. */
 int st_tensor_require(const st_gguf *gguf, const char *name, const st_tensor **out, stretto_error *err);
 bool st_str_equal(st_str s, const char *text);
 
@@ -95,8 +97,8 @@ int64_t st_value_int(const st_value *array, uint64_t i);
 double st_value_float(const st_value *array, uint64_t i);
 const char *st_value_type_name(uint32_t type); /* "u32", "array", "unknown" */
 
-/* Tells the kernel that the pages of a tensor are not needed any more (they were repacked); they are read again from the
- * file when touched. Does nothing for a file that st_gguf_parse was given in memory. */
+/* Tells the kernel that the pages of a tensor are not needed any more (they were repacked); they are read again from
+ * the file when touched. Does nothing for a file that st_gguf_parse was given in memory. */
 void st_gguf_drop(const st_gguf *gguf, const st_tensor *tensor);
 
 #endif

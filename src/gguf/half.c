@@ -27,7 +27,7 @@ float st_half_to_float(uint16_t h) {
     return float_of_bits(sign | (exponent + (127 - 15)) << 23 | mantissa << 13);
 }
 
-/* The magnitude (exponent and mantissa bits of a float below 2^-14) in units of 2^-24, the spacing of subnormal halves. */
+/* A magnitude below 2^-14 (a float's exponent and mantissa bits) in units of 2^-24, the spacing of subnormal halves. */
 static uint32_t half_subnormal(uint32_t magnitude) {
     uint32_t exponent = magnitude >> 23;
     if (exponent < 102) return 0; /* below 2^-25, half of the smallest unit */
@@ -38,7 +38,7 @@ static uint32_t half_subnormal(uint32_t magnitude) {
 
 uint16_t st_float_to_half(float f) {
     uint32_t bits = float_bits(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00); /* NaN */
+    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00);  /* NaN */
     if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00); /* 2^16 and above: infinity */
     if (magnitude < 0x38800000u) return (uint16_t)(sign | half_subnormal(magnitude));
     /* A carry out of the mantissa goes into the exponent, as it should; 65520 and above become infinity that way. */
@@ -46,7 +46,9 @@ uint16_t st_float_to_half(float f) {
     return (uint16_t)(sign | (rebased + 0xfff + (rebased >> 13 & 1)) >> 13);
 }
 
-float st_bfloat_to_float(uint16_t h) { return float_of_bits((uint32_t)h << 16); }
+float st_bfloat_to_float(uint16_t h) {
+    return float_of_bits((uint32_t)h << 16);
+}
 
 uint16_t st_float_to_bfloat(float f) {
     uint32_t bits = float_bits(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Finding keys and tensors by name: names sorted by length, then bytes. A sorted table rather than a hash table, since it
- * cannot be flooded with colliding names, and duplicates end up side by side. */
+ * Finding keys and tensors by name: names sorted by length, then bytes. A sorted table rather than a hash table, since
+ * it cannot be flooded with colliding names, and duplicates end up side by side. */
 #ifndef ST_GGUF_INDEX_H
 #define ST_GGUF_INDEX_H
 

@@ -18,6 +18,11 @@ const char *st_number(char out[ST_NUMBER_SIZE], uint64_t value) {
     return out;
 }
 
+const char *st_bytes(char out[ST_NUMBER_SIZE], uint64_t n) {
+    st_number(out, n);
+    return strcat(out, n == 1 ? " byte" : " bytes");
+}
+
 const char *st_printable(char out[ST_NAME_SIZE], st_str name) {
     static const char hex[] = "0123456789abcdef";
     size_t at = 0;

@@ -21,7 +21,7 @@ static int map_file(int fd, void **map, size_t *size, stretto_error *err) {
     if (!S_ISREG(info.st_mode)) return st_fail(err, STRETTO_E_IO, "is not a regular file, so it cannot be mapped");
     if (info.st_size == 0) return st_fail(err, STRETTO_E_IO, "is empty");
     if ((uintmax_t)info.st_size > SIZE_MAX / 2)
-        return st_fail(err, STRETTO_E_IO, "has %s bytes, too many for this machine", ST_NUMBER((uint64_t)info.st_size));
+        return st_fail(err, STRETTO_E_IO, "has %s, too many for this machine", ST_BYTES((uint64_t)info.st_size));
     *size = (size_t)info.st_size;
     *map = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (*map == MAP_FAILED) return st_fail(err, STRETTO_E_IO, "cannot be mapped: %s", strerror(errno));

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_VALUE_BYTES 14  /* key length, one byte of key, type, one byte of value */
-#define MIN_TENSOR_BYTES 25 /* name length, one byte of name, number of dimensions, type, offset */
+#define MIN_VALUE_BYTES 13  /* key length, type, one byte of value; an empty key is refused when it is met */
+#define MIN_TENSOR_BYTES 24 /* name length, number of dimensions, type, offset */
 
 /* What people hand over by mistake, by its first bytes. */
 static const struct {
@@ -36,8 +36,8 @@ static int check_magic(st_cursor *c) {
         return 0;
     }
     if (c->size < 4 && memcmp(c->base, "GGUF", c->size) == 0)
-        return st_fail(c->err, STRETTO_E_INPUT, "the file ends after %zu bytes, inside the header (truncated download?)",
-                       c->size);
+        return st_fail(c->err, STRETTO_E_INPUT, "the file ends after %s, inside the header (truncated download?)",
+                       ST_BYTES(c->size));
     for (size_t i = 0; i < sizeof known_starts / sizeof *known_starts; i++) {
         size_t len = strlen(known_starts[i].start);
         if (c->size >= len && memcmp(c->base, known_starts[i].start, len) == 0)
@@ -68,11 +68,11 @@ static int parse_header(st_gguf *gguf, st_cursor *c, uint64_t *n_tensors, uint64
     *n_values = st_cursor_u64(c, "metadata count");
     size_t left = st_cursor_left(c);
     if (*n_tensors > left / MIN_TENSOR_BYTES)
-        st_cursor_fail(c, "%s tensors cannot be described in the %s bytes that follow (%s)", ST_NUMBER(*n_tensors),
-                       ST_NUMBER(left), st_short_reason(*n_tensors));
+        st_cursor_fail(c, "the tensor count is %s, more than the %s that follow can describe (%s)",
+                       ST_NUMBER(*n_tensors), ST_BYTES(left), st_short_reason(*n_tensors));
     if (*n_values > left / MIN_VALUE_BYTES)
-        st_cursor_fail(c, "%s metadata entries cannot be held in the %s bytes that follow (%s)", ST_NUMBER(*n_values),
-                       ST_NUMBER(left), st_short_reason(*n_values));
+        st_cursor_fail(c, "the metadata count is %s, more than the %s that follow can hold (%s)", ST_NUMBER(*n_values),
+                       ST_BYTES(left), st_short_reason(*n_values));
     return c->code;
 }
 
@@ -82,7 +82,8 @@ static int find_alignment(st_gguf *gguf, stretto_error *err) {
     const st_value *value = st_gguf_find(gguf, "general.alignment");
     if (!value) return 0;
     if (value->type != ST_V_U32)
-        return st_fail(err, STRETTO_E_INPUT, "key general.alignment is %s, wanted u32", st_value_type_name(value->type));
+        return st_fail(err, STRETTO_E_INPUT, "key general.alignment is %s, wanted u32",
+                       st_value_type_name(value->type));
     memcpy(&gguf->alignment, value->data, sizeof gguf->alignment);
     if (gguf->alignment < 8 || (gguf->alignment & (gguf->alignment - 1)) != 0)
         return st_fail(err, STRETTO_E_INPUT, "key general.alignment is %s, wanted a power of two, 8 or more",

@@ -13,7 +13,9 @@ typedef struct st_gguf_impl {
     size_t map_size;
 } st_gguf_impl;
 
-static inline st_gguf_impl *st_impl(const st_gguf *gguf) { return gguf->impl; }
+static inline st_gguf_impl *st_impl(const st_gguf *gguf) {
+    return gguf->impl;
+}
 
 /* Arrays of arrays are passed over down to this depth; nothing that we know of nests even twice. */
 #define ST_ARRAY_DEPTH 8

@@ -5,6 +5,7 @@
 #include "gguf/message.h"
 #include "gguf/parse.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void parse_dims(st_cursor *c, st_tensor *t) {
@@ -21,7 +22,9 @@ static void parse_dims(st_cursor *c, st_tensor *t) {
     }
 }
 
-static bool has_elements(const st_tensor *t) { return t->dims[0] && t->dims[1] && t->dims[2] && t->dims[3]; }
+static bool has_elements(const st_tensor *t) {
+    return t->dims[0] && t->dims[1] && t->dims[2] && t->dims[3];
+}
 
 /* Bytes of all rows; 0 for a type whose blocks we do not know. */
 static void compute_bytes(st_cursor *c, st_tensor *t) {
@@ -34,8 +37,8 @@ static void compute_bytes(st_cursor *c, st_tensor *t) {
     }
     uint64_t blocks = t->dims[0] / info->block_len * t->dims[1] * t->dims[2] * t->dims[3], bytes;
     if (__builtin_mul_overflow(blocks, (uint64_t)info->block_bytes, &bytes) || bytes > SIZE_MAX / 2)
-        st_cursor_fail(c, "%s of type %s needs more bytes than any file has (damaged file?)", ST_DIMS(t->dims, t->n_dims),
-                       info->name);
+        st_cursor_fail(c, "%s of type %s needs more bytes than any file has (damaged file?)",
+                       ST_DIMS(t->dims, t->n_dims), info->name);
     else
         t->bytes = (size_t)bytes;
 }
@@ -46,7 +49,7 @@ static void parse_tensor(st_gguf *gguf, st_cursor *c, st_tensor *t, uint64_t num
     t->name = st_cursor_string(c, "name");
     if (c->code) return;
     if (t->name.len == 0 || t->name.len > ST_KEY_MAX) {
-        st_cursor_fail(c, "the name at %s has %s bytes, wanted 1 to %s", ST_NUMBER(start), ST_NUMBER(t->name.len),
+        st_cursor_fail(c, "the name at %s has %s, wanted 1 to %s", ST_NUMBER(start), ST_BYTES(t->name.len),
                        ST_NUMBER(ST_KEY_MAX));
         return;
     }
@@ -56,14 +59,16 @@ static void parse_tensor(st_gguf *gguf, st_cursor *c, st_tensor *t, uint64_t num
     t->offset = st_cursor_u64(c, "offset");
     if (c->code) return;
     if (t->offset % gguf->alignment != 0)
-        st_cursor_fail(c, "its offset %s is not a multiple of the alignment, %u", ST_NUMBER(t->offset), gguf->alignment);
+        st_cursor_fail(c, "its offset %s is not a multiple of the alignment, %u", ST_NUMBER(t->offset),
+                       gguf->alignment);
     else
         compute_bytes(c, t);
 }
 
 static int index_tensors(st_gguf *gguf, stretto_error *err) {
     st_index *index = &st_impl(gguf)->tensors;
-    if (!st_index_create(index, gguf->n_tensors)) return st_fail_memory(err, "the tensor index", gguf->n_tensors * 24ull);
+    if (!st_index_create(index, gguf->n_tensors))
+        return st_fail_memory(err, "the tensor index", gguf->n_tensors * 24ull);
     for (size_t i = 0; i < gguf->n_tensors; i++) index->entries[i] = (st_index_entry){gguf->tensors[i].name, i};
     size_t twice[2];
     if (st_index_sort(index, twice)) return 0;
@@ -86,7 +91,9 @@ int st_parse_tensors(st_gguf *gguf, st_cursor *c, uint64_t count) {
 }
 
 /* Bytes that a tensor takes for certain: at least one where the type is unknown. */
-static uint64_t sure_bytes(const st_tensor *t) { return t->bytes || !has_elements(t) ? t->bytes : 1; }
+static uint64_t sure_bytes(const st_tensor *t) {
+    return t->bytes || !has_elements(t) ? t->bytes : 1;
+}
 
 static int compare_offsets(const void *a, const void *b) {
     const st_tensor *x = *(const st_tensor *const *)a, *y = *(const st_tensor *const *)b;
@@ -109,16 +116,15 @@ static int check_ends(const st_gguf *gguf, const st_tensor *const *sorted, stret
     }
     if (!first) return 0;
     uint64_t missing = first_end - gguf->size;
-    const char *reason = st_short_reason(missing);
-    if (n_cut == 1)
-        return st_fail(err, STRETTO_E_INPUT, "tensor %s needs %s bytes at %s, but the file ends %s bytes short (%s)",
-                       ST_NAME(first->name), ST_NUMBER(sure_bytes(first)), ST_NUMBER(first->offset), ST_NUMBER(missing),
-                       reason);
-    return st_fail(err, STRETTO_E_INPUT,
-                   "tensor %s needs %s bytes at %s, but the file ends %s bytes short (%s); with the %s tensors that follow, "
-                   "%s bytes are missing",
-                   ST_NAME(first->name), ST_NUMBER(sure_bytes(first)), ST_NUMBER(first->offset), ST_NUMBER(missing), reason,
-                   ST_NUMBER(n_cut - 1), ST_NUMBER(end - gguf->size));
+    char rest[120] = "";
+    if (n_cut == 2)
+        snprintf(rest, sizeof rest, "; with the tensor after it, %s are missing", ST_BYTES(end - gguf->size));
+    if (n_cut > 2)
+        snprintf(rest, sizeof rest, "; with the %s tensors after it, %s are missing", ST_NUMBER(n_cut - 1),
+                 ST_BYTES(end - gguf->size));
+    return st_fail(err, STRETTO_E_INPUT, "tensor %s needs %s at %s, but the file ends %s short (%s)%s",
+                   ST_NAME(first->name), ST_BYTES(sure_bytes(first)), ST_NUMBER(first->offset), ST_BYTES(missing),
+                   st_short_reason(missing), rest);
 }
 
 static int check_overlap(const st_gguf *gguf, const st_tensor *const *sorted, stretto_error *err) {
@@ -127,8 +133,8 @@ static int check_overlap(const st_gguf *gguf, const st_tensor *const *sorted, st
         const st_tensor *t = sorted[i];
         if (sure_bytes(t) == 0) continue;
         if (last && t->offset < last->offset + sure_bytes(last))
-            return st_fail(err, STRETTO_E_INPUT, "tensors %s (%s bytes at %s) and %s (at %s) overlap", ST_NAME(last->name),
-                           ST_NUMBER(sure_bytes(last)), ST_NUMBER(last->offset), ST_NAME(t->name), ST_NUMBER(t->offset));
+            return st_fail(err, STRETTO_E_INPUT, "tensors %s (%s at %s) and %s (at %s) overlap", ST_NAME(last->name),
+                           ST_BYTES(sure_bytes(last)), ST_NUMBER(last->offset), ST_NAME(t->name), ST_NUMBER(t->offset));
         last = t;
     }
     return 0;

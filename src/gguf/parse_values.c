@@ -15,8 +15,8 @@ static uint32_t parse_array_head(st_cursor *c, uint64_t *count) {
     return type;
 }
 
-/* Passes over an array's items. Arrays of arrays wait on a stack of fixed depth; each item there takes 12 bytes at least,
- * so the time is bounded by the file's size. */
+/* Passes over an array's items. Arrays of arrays wait on a stack of fixed depth; each item there takes 12 bytes at
+ * least, so the time is bounded by the file's size. */
 static void skip_items(st_cursor *c, uint32_t type, uint64_t count) {
     uint64_t waiting[ST_ARRAY_DEPTH];
     unsigned depth = 0;
@@ -66,8 +66,8 @@ static void parse_value(st_cursor *c, st_value *value, uint64_t number) {
     if (value->key.len == 0) {
         st_cursor_fail(c, "the key at %s is empty", ST_NUMBER(start));
     } else if (value->key.len > ST_KEY_MAX) {
-        st_cursor_fail(c, "the key at %s has %s bytes, more than the %s that GGUF allows", ST_NUMBER(start),
-                       ST_NUMBER(value->key.len), ST_NUMBER(ST_KEY_MAX));
+        st_cursor_fail(c, "the key at %s has %s, more than the %s that GGUF allows", ST_NUMBER(start),
+                       ST_BYTES(value->key.len), ST_NUMBER(ST_KEY_MAX));
     } else {
         st_cursor_about_name(c, "key", value->key);
         value->type = st_cursor_u32(c, "type");
@@ -77,7 +77,8 @@ static void parse_value(st_cursor *c, st_value *value, uint64_t number) {
 
 static int index_values(st_gguf *gguf, stretto_error *err) {
     st_index *index = &st_impl(gguf)->values;
-    if (!st_index_create(index, gguf->n_values)) return st_fail_memory(err, "the metadata index", gguf->n_values * 24ull);
+    if (!st_index_create(index, gguf->n_values))
+        return st_fail_memory(err, "the metadata index", gguf->n_values * 24ull);
     for (size_t i = 0; i < gguf->n_values; i++) index->entries[i] = (st_index_entry){gguf->values[i].key, i};
     size_t twice[2];
     if (st_index_sort(index, twice)) return 0;

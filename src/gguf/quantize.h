@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The quantizers behind st_quantize, by family, and the rounding they share. One pass: scales come from the extremes of a
- * block, are rounded to what the file holds, and the codes are taken with the rounded scale. */
+ * The quantizers behind st_quantize, by family, and the rounding they share. One pass: scales come from the extremes of
+ * a block, are rounded to what the file holds, and the codes are taken with the rounded scale. */
 #ifndef ST_GGUF_QUANTIZE_H
 #define ST_GGUF_QUANTIZE_H
 
@@ -23,7 +23,9 @@ static inline int st_round(float x, int lo, int hi) {
 }
 
 /* 1 / x, or 0 for 0: a block of zeros gets zero codes. */
-static inline float st_inverse(float x) { return x == 0.0f ? 0.0f : 1.0f / x; }
+static inline float st_inverse(float x) {
+    return x == 0.0f ? 0.0f : 1.0f / x;
+}
 
 /* Stores x as a half, limited to the largest finite one, and returns the value stored. */
 static inline float st_half_store(uint8_t dst[2], float x) {

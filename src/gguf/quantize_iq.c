@@ -19,7 +19,9 @@ static void store_codes(const float *x, float scale, uint8_t qs[16]) {
 }
 
 /* The largest magnitude of the table is that of its first value, so the sign of the scale puts the extreme there. */
-static float wanted_scale(const float *x) { return st_extreme(x, 32) / (float)st_iq4_values[0]; }
+static float wanted_scale(const float *x) {
+    return st_extreme(x, 32) / (float)st_iq4_values[0];
+}
 
 void st_quantize_iq4_nl(const float *src, void *dst, size_t n_blocks) {
     for (st_iq4_nl *block = dst; n_blocks--; block++, src += 32) {

@@ -12,8 +12,8 @@ static void store_codes(const uint8_t codes[32], uint8_t qs[16], uint8_t *qh) {
     if (qh) memcpy(qh, &fifth, sizeof fifth);
 }
 
-/* x = d * (q - half): the scale's sign makes the item of largest magnitude the most negative code, which reaches one step
- * further than the most positive. */
+/* x = d * (q - half): the scale's sign makes the item of largest magnitude the most negative code, which reaches one
+ * step further than the most positive. */
 static void symmetric(const float *x, int half, uint8_t *d_out, uint8_t codes[32]) {
     float d = st_half_store(d_out, st_extreme(x, 32) / (float)-half), inverse = st_inverse(d);
     for (unsigned j = 0; j < 32; j++) codes[j] = (uint8_t)(st_round(x[j] * inverse, -half, half - 1) + half);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The type table. Numbers, block lengths and sizes are those of ggml (ggml.h, ggml-common.h, gguf-py's constants). Numbers
- * that were withdrawn keep the shape they had, so that a file with them can still be listed. 42 is left out on purpose: it
- * was given out with two different block shapes, so its size cannot be known. */
+ * The type table. Numbers, block lengths and sizes are those of ggml (ggml.h, ggml-common.h, gguf-py's constants).
+ * Numbers that were withdrawn keep the shape they had, so that a file with them can still be listed. 42 is left out on
+ * purpose: it was given out with two different block shapes, so its size cannot be known. */
 #include "gguf/types.h"
 
 #include <strings.h>
 
+// clang-format off
 static const st_type_info type_table[ST_TYPE_COUNT] = {
     [ST_F32] = {"F32", 1, 4, true},
     [ST_F16] = {"F16", 1, 2, true},
@@ -50,6 +51,7 @@ static const st_type_info type_table[ST_TYPE_COUNT] = {
     [40] = {"NVFP4", 64, 36, false},
     [41] = {"Q1_0", 128, 18, false},
 };
+// clang-format on
 
 const st_type_info *st_type_find(uint32_t type) {
     return type < ST_TYPE_COUNT && type_table[type].name ? &type_table[type] : NULL;

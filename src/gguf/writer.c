@@ -20,7 +20,7 @@
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 
-typedef struct declared { /* a key or a tensor */
+typedef struct declared {  /* a key or a tensor */
     size_t name, name_len; /* where in st_gguf_writer.names, which moves as it grows */
     uint64_t bytes;        /* of a tensor's data */
 } declared;
@@ -32,17 +32,17 @@ typedef struct declared_list {
 
 struct st_gguf_writer {
     char *path, *part;
-    int fd;               /* of PATH.part */
-    stretto_error err;    /* the first failure; code 0 as long as there is none */
+    int fd;            /* of PATH.part */
+    stretto_error err; /* the first failure; code 0 as long as there is none */
     uint32_t alignment;
     st_buf values, infos; /* entries as they go into the file */
     st_buf names;
     declared_list keys, tensors;
-    uint64_t data_bytes;  /* of all declared tensors, each padded to the alignment */
+    uint64_t data_bytes; /* of all declared tensors, each padded to the alignment */
     bool head_written;
-    size_t current;       /* the tensor that data goes to */
-    uint64_t filled;      /* bytes of it that came */
-    uint8_t *buffer;      /* [BUFFER_BYTES] */
+    size_t current;  /* the tensor that data goes to */
+    uint64_t filled; /* bytes of it that came */
+    uint8_t *buffer; /* [BUFFER_BYTES] */
     size_t buffered;
 };
 
@@ -55,7 +55,9 @@ static void __attribute__((format(printf, 3, 4))) fail(st_gguf_writer *w, int co
     st_fail_in_file(&w->err, w->path);
 }
 
-bool st_writer_ok(const st_gguf_writer *w) { return w->err.code == 0; }
+bool st_writer_ok(const st_gguf_writer *w) {
+    return w->err.code == 0;
+}
 
 static st_str declared_name(const st_gguf_writer *w, const declared *item) {
     return (st_str){w->names.data + item->name, item->name_len};
@@ -113,8 +115,12 @@ static bool declare(st_gguf_writer *w, declared_list *list, const char *kind, co
     return true;
 }
 
-static void add_u32(st_buf *buf, uint32_t value) { st_buf_add(buf, &value, sizeof value); }
-static void add_u64(st_buf *buf, uint64_t value) { st_buf_add(buf, &value, sizeof value); }
+static void add_u32(st_buf *buf, uint32_t value) {
+    st_buf_add(buf, &value, sizeof value);
+}
+static void add_u64(st_buf *buf, uint64_t value) {
+    st_buf_add(buf, &value, sizeof value);
+}
 
 static void add_string(st_buf *buf, const char *text, size_t len) {
     add_u64(buf, len);
@@ -147,9 +153,15 @@ void st_writer_number(st_gguf_writer *w, const char *key, uint32_t value_type, c
     set_alignment(w, alignment);
 }
 
-void st_writer_u32(st_gguf_writer *w, const char *key, uint32_t value) { st_writer_number(w, key, ST_V_U32, &value); }
-void st_writer_i32(st_gguf_writer *w, const char *key, int32_t value) { st_writer_number(w, key, ST_V_I32, &value); }
-void st_writer_f32(st_gguf_writer *w, const char *key, float value) { st_writer_number(w, key, ST_V_F32, &value); }
+void st_writer_u32(st_gguf_writer *w, const char *key, uint32_t value) {
+    st_writer_number(w, key, ST_V_U32, &value);
+}
+void st_writer_i32(st_gguf_writer *w, const char *key, int32_t value) {
+    st_writer_number(w, key, ST_V_I32, &value);
+}
+void st_writer_f32(st_gguf_writer *w, const char *key, float value) {
+    st_writer_number(w, key, ST_V_F32, &value);
+}
 
 void st_writer_bool(st_gguf_writer *w, const char *key, bool value) {
     st_writer_number(w, key, ST_V_BOOL, &(uint8_t){value});
@@ -176,11 +188,12 @@ void st_writer_array(st_gguf_writer *w, const char *key, uint32_t value_type, co
 }
 
 /* Bytes of a tensor, or 0 after a failure. */
-static uint64_t tensor_bytes(st_gguf_writer *w, const char *name, uint32_t type, const uint64_t *dims, uint32_t n_dims) {
+static uint64_t tensor_bytes(st_gguf_writer *w, const char *name, uint32_t type, const uint64_t *dims,
+                             uint32_t n_dims) {
     const st_type_info *info = st_type_find(type);
     if (!info || n_dims < 1 || n_dims > 4 || dims[0] % info->block_len != 0) {
-        fail(w, STRETTO_E_USAGE, "tensor %.80s: type %u, %u dimensions, rows of %s elements cannot be", name, type, n_dims,
-             ST_NUMBER(n_dims > 0 ? dims[0] : 0));
+        fail(w, STRETTO_E_USAGE, "tensor %.80s: type %u, %u dimensions, rows of %s elements cannot be", name, type,
+             n_dims, ST_NUMBER(n_dims > 0 ? dims[0] : 0));
         return 0;
     }
     uint64_t bytes = info->block_bytes;
@@ -217,8 +230,7 @@ static void check_duplicates(st_gguf_writer *w, const declared_list *list, const
         fail(w, STRETTO_E_MEMORY, "out of memory for an index of %zu names", list->n);
         return;
     }
-    for (size_t i = 0; i < list->n; i++)
-        index.entries[i] = (st_index_entry){declared_name(w, &list->items[i]), i};
+    for (size_t i = 0; i < list->n; i++) index.entries[i] = (st_index_entry){declared_name(w, &list->items[i]), i};
     if (!st_index_sort(&index, twice))
         fail(w, STRETTO_E_USAGE, "%s %s is declared twice", kind, ST_NAME(declared_name(w, &list->items[twice[0]])));
     st_index_free(&index);
@@ -246,7 +258,7 @@ void st_writer_data(st_gguf_writer *w, const void *data, size_t n) {
     write_head(w);
     while (n > 0 && !w->err.code) {
         if (w->current == w->tensors.n) {
-            fail(w, STRETTO_E_USAGE, "%s bytes of data more than were declared", ST_NUMBER(n));
+            fail(w, STRETTO_E_USAGE, "%s of data more than were declared", ST_BYTES(n));
             return;
         }
         uint64_t bytes = w->tensors.items[w->current].bytes, room = bytes - w->filled;
@@ -319,8 +331,8 @@ int st_writer_finish(st_gguf_writer *w, stretto_error *err) {
     write_head(w);
     if (w->current < w->tensors.n) {
         const declared *t = &w->tensors.items[w->current];
-        fail(w, STRETTO_E_USAGE, "tensor %s got %s of its %s bytes", ST_NAME(declared_name(w, t)), ST_NUMBER(w->filled),
-             ST_NUMBER(t->bytes));
+        fail(w, STRETTO_E_USAGE, "tensor %s got %s of its %s", ST_NAME(declared_name(w, t)), ST_NUMBER(w->filled),
+             ST_BYTES(t->bytes));
     }
     flush(w);
     if (close(w->fd) != 0) fail(w, STRETTO_E_IO, "cannot write: %s", strerror(errno)); /* network disks tell only now */

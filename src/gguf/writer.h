@@ -14,13 +14,13 @@
 typedef struct st_gguf_writer st_gguf_writer;
 
 /* Writes to PATH.part and renames in finish, so that a failed or interrupted write leaves nothing behind under path.
- * The first error sticks: later calls do nothing and finish reports it. STRETTO_E_IO with path and reason when PATH.part
- * cannot be made or path is a folder, STRETTO_E_MEMORY; *out is NULL then. */
+ * The first error sticks: later calls do nothing and finish reports it. STRETTO_E_IO with path and reason when
+ * PATH.part cannot be made or path is a folder, STRETTO_E_MEMORY; *out is NULL then. */
 int st_writer_open(st_gguf_writer **out, const char *path, stretto_error *err);
 
-/* Keys are 1 to 65,535 bytes and each stands once; they come before the first data. The u32 general.alignment (a power of
- * two, 8 or more; 32 without it) governs how this file is laid out and comes before the first tensor. Everything handed over
- * is copied. */
+/* Keys are 1 to 65,535 bytes and each stands once; they come before the first data. The u32 general.alignment (a power
+ * of two, 8 or more; 32 without it) governs how this file is laid out and comes before the first tensor. Everything
+ * handed over is copied. */
 void st_writer_u32(st_gguf_writer *w, const char *key, uint32_t value);
 void st_writer_i32(st_gguf_writer *w, const char *key, int32_t value);
 void st_writer_f32(st_gguf_writer *w, const char *key, float value);
@@ -41,9 +41,9 @@ void st_writer_data(st_gguf_writer *w, const void *data, size_t n);
 /* False once something failed: then a caller with much data still to make can go to finish at once. */
 bool st_writer_ok(const st_gguf_writer *w);
 
-/* Checks that all declared data came, flushes and renames. Frees w in every case. On failure path is as it was before and
- * PATH.part is gone: STRETTO_E_USAGE names the key or tensor that was declared or filled wrongly; STRETTO_E_IO with path
- * and reason (disk full, ...); STRETTO_E_MEMORY. */
+/* Checks that all declared data came, flushes and renames. Frees w in every case. On failure path is as it was before
+ * and PATH.part is gone: STRETTO_E_USAGE names the key or tensor that was declared or filled wrongly; STRETTO_E_IO with
+ * path and reason (disk full, ...); STRETTO_E_MEMORY. */
 int st_writer_finish(st_gguf_writer *w, stretto_error *err);
 void st_writer_abort(st_gguf_writer *w); /* frees w and removes what was written; NULL is fine */
 

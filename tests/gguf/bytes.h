@@ -9,9 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void put_u8(st_buf *b, uint8_t v) { st_buf_add(b, &v, sizeof v); }
-static inline void put_u32(st_buf *b, uint32_t v) { st_buf_add(b, &v, sizeof v); }
-static inline void put_u64(st_buf *b, uint64_t v) { st_buf_add(b, &v, sizeof v); }
+static inline void put_u8(st_buf *b, uint8_t v) {
+    st_buf_add(b, &v, sizeof v);
+}
+static inline void put_u32(st_buf *b, uint32_t v) {
+    st_buf_add(b, &v, sizeof v);
+}
+static inline void put_u64(st_buf *b, uint64_t v) {
+    st_buf_add(b, &v, sizeof v);
+}
 
 static inline void put_str(st_buf *b, const char *text) {
     put_u64(b, strlen(text));

@@ -64,10 +64,10 @@ static void test_bfloat(void **state) {
         else
             assert_int_equal(st_float_to_bfloat(value), h);
     }
-    assert_int_equal(st_float_to_bfloat(1.00390625f), 0x3f80);            /* 1 + 2^-8: in the middle, to even */
-    assert_int_equal(st_float_to_bfloat(1.01171875f), 0x3f82);            /* 1 + 3 * 2^-8 */
+    assert_int_equal(st_float_to_bfloat(1.00390625f), 0x3f80); /* 1 + 2^-8: in the middle, to even */
+    assert_int_equal(st_float_to_bfloat(1.01171875f), 0x3f82); /* 1 + 3 * 2^-8 */
     assert_int_equal(st_float_to_bfloat(nextafterf(1.00390625f, 2)), 0x3f81);
-    assert_int_equal(st_float_to_bfloat(3.4028235e38f), 0x7f80);          /* rounds up to infinity */
+    assert_int_equal(st_float_to_bfloat(3.4028235e38f), 0x7f80); /* rounds up to infinity */
 }
 
 int main(void) {

@@ -13,16 +13,16 @@
 
 #define N 4096
 
-/* Largest root mean square error of a round trip, relative to that of normally distributed values. A uniform quantizer of
- * step s has an error of s / sqrt(12); 32 normal values span about +-2.1 sigma, so 4 bits give about 0.08. The bounds leave
- * 6 % above what the scales taken from the extremes reach. */
+/* Largest root mean square error of a round trip, relative to that of normally distributed values. A uniform quantizer
+ * of step s has an error of s / sqrt(12); 32 normal values span about +-2.1 sigma, so 4 bits give about 0.08. The
+ * bounds leave 6 % above what the scales taken from the extremes reach. */
 static const struct {
     uint32_t type;
     double rms;
 } bounds[] = {
-    {ST_F32, 0.0},      {ST_F16, 2.3e-4}, {ST_BF16, 1.8e-3},  {ST_Q8_0, 0.0057}, {ST_Q5_1, 0.040},
-    {ST_Q5_0, 0.0453},  {ST_Q4_1, 0.083}, {ST_Q4_0, 0.091},   {ST_IQ4_NL, 0.085}, {ST_Q6_K, 0.020},
-    {ST_Q5_K, 0.0405},  {ST_Q4_K, 0.083}, {ST_IQ4_XS, 0.085}, {ST_Q3_K, 0.165},  {ST_Q2_K, 0.348},
+    {ST_F32, 0.0},     {ST_F16, 2.3e-4}, {ST_BF16, 1.8e-3},  {ST_Q8_0, 0.0057},  {ST_Q5_1, 0.040},
+    {ST_Q5_0, 0.0453}, {ST_Q4_1, 0.083}, {ST_Q4_0, 0.091},   {ST_IQ4_NL, 0.085}, {ST_Q6_K, 0.020},
+    {ST_Q5_K, 0.0405}, {ST_Q4_K, 0.083}, {ST_IQ4_XS, 0.085}, {ST_Q3_K, 0.165},   {ST_Q2_K, 0.348},
 };
 
 static double round_trip_error(uint32_t type, const float *x, size_t n) {
@@ -120,10 +120,8 @@ static void test_not_finite(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_error_bounds),
-        cmocka_unit_test(test_every_readable_type_has_one),
-        cmocka_unit_test(test_flat_blocks),
-        cmocka_unit_test(test_outlier),
+        cmocka_unit_test(test_error_bounds), cmocka_unit_test(test_every_readable_type_has_one),
+        cmocka_unit_test(test_flat_blocks),  cmocka_unit_test(test_outlier),
         cmocka_unit_test(test_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
