@@ -4,6 +4,11 @@
 set(ST_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(ST_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mbmi2)
 set(ST_FLAGS_neon "")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  # Without these, gcc moves loads and sums of the unrolled kernels together and spills a third of the registers.
+  list(APPEND ST_FLAGS_avx2 -fno-tree-ter -fno-tree-reassoc)
+  list(APPEND ST_FLAGS_avx512 -fno-tree-ter -fno-tree-reassoc)
+endif()
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" ST_PROCESSOR)
 if(ST_PROCESSOR MATCHES "x86_64|amd64")
   set(ST_ISAS avx2 avx512)

@@ -28,6 +28,13 @@ ST_KERN_OPS_DECL(avx2);
 
 ST_INLINE __m256i load256(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 
+/* The same, to stay in a register: the compiler cannot know that it could load it again. */
+ST_INLINE __m256i load256_once(const void *p) {
+    __m256i v = load256(p);
+    __asm__("" : "+x"(v));
+    return v;
+}
+
 /* Four bytes, or one float, in every lane; from memory this costs no arithmetic. */
 ST_INLINE __m256i broadcast4(const void *p) {
     int32_t v;

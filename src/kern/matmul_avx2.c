@@ -35,7 +35,7 @@ ST_INLINE sums sums_of(const uint8_t *w, const uint8_t *q, int tokens, int count
 #define VECTOR(j)                                                                                                      \
     if ((j) < count) {                                                                                                 \
         const int at = 4 * (j);                                                                                        \
-        const __m256i lo = load256(w + 64 * (j)), hi = load256(w + 64 * (j) + 32);                                     \
+        const __m256i lo = load256_once(w + 64 * (j)), hi = load256_once(w + 64 * (j) + 32);                           \
         FOR_TOKENS(TOKEN)                                                                                              \
     }
     VECTOR(0)
@@ -65,7 +65,7 @@ ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
 
 /* Adds vectors j and j + 1, widened, to s. */
 ST_INLINE sums add_two(sums s, const uint8_t *w, const int16_t *by, const uint8_t *q, int tokens) {
-    const __m256i lo = load256(w), hi = load256(w + 32), lo_b = load256(w + 64), hi_b = load256(w + 96);
+    const __m256i lo = load256_once(w), hi = load256_once(w + 32), lo_b = load256_once(w + 64), hi_b = load256_once(w + 96);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
         const __m256i a = broadcast4(q + 32 * (t)), b = broadcast4(q + 32 * (t) + 4);                                  \
@@ -81,7 +81,7 @@ ST_INLINE sums add_two(sums s, const uint8_t *w, const int16_t *by, const uint8_
 
 /* Adds vector j of signed weights, widened, to s. */
 ST_INLINE sums add_signed(sums s, const uint8_t *w, const int16_t *by, const uint8_t *q, int tokens) {
-    const __m256i lo = load256(w), hi = load256(w + 32), lo_abs = _mm256_abs_epi8(lo), hi_abs = _mm256_abs_epi8(hi);
+    const __m256i lo = load256_once(w), hi = load256_once(w + 32), lo_abs = _mm256_abs_epi8(lo), hi_abs = _mm256_abs_epi8(hi);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
         const __m256i x = broadcast4(q + 32 * (t));                                                                    \
@@ -144,6 +144,8 @@ ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half
 /* Tokens t..t+tokens-1 of a panel's block x times an unpacked block. */
 ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, uint32_t first, int tokens,
                           enum widen every, enum minimum min) {
+    /* Keeps the compiler from loading all weights before the loop over tokens: they do not fit the registers. */
+    __asm__ volatile("" : : "r"(b) : "memory");
     const sums s = dots(b, x + 32 * (size_t)first, tokens, every);
     const float *d = st_qblock_d(x, n) + first, *ds = d + n;
     const int16_t *x_sums = st_qblock_sum(x, n) + 2 * (size_t)first;
