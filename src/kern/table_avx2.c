@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "kern/avx2.h"
 #include "kern/matmul_avx2.h"
-#include "kern/scalar.h"
 
 const st_kern st_kern_avx2 = {
     .name = "avx2",
@@ -22,15 +22,15 @@ const st_kern st_kern_avx2 = {
         [ST_Q5_K] = st_matmul_q5_k_avx2,
         [ST_Q6_K] = st_matmul_q6_k_avx2,
     },
-    .quantize = st_quantize_scalar,
-    .rms_norm = st_rms_norm_scalar,
-    .add = st_add_scalar,
-    .scale = st_scale_scalar,
-    .softcap = st_softcap_scalar,
-    .gate = st_gate_scalar,
-    .rope = st_rope_scalar,
-    .kv_store = {[ST_KV_F16] = st_kv_store_f16_scalar, [ST_KV_F32] = st_kv_store_f32_scalar},
-    .attention = {[ST_KV_F16] = st_attention_f16_scalar, [ST_KV_F32] = st_attention_f32_scalar},
-    .argmax = st_argmax_scalar,
-    .dot = st_dot_scalar,
+    .quantize = st_quantize_avx2,
+    .rms_norm = st_rms_norm_avx2,
+    .add = st_add_avx2,
+    .scale = st_scale_avx2,
+    .softcap = st_softcap_avx2,
+    .gate = st_gate_avx2,
+    .rope = st_rope_avx2,
+    .kv_store = {[ST_KV_F16] = st_kv_store_f16_avx2, [ST_KV_F32] = st_kv_store_f32_avx2},
+    .attention = {[ST_KV_F16] = st_attention_f16_avx2, [ST_KV_F32] = st_attention_f32_avx2},
+    .argmax = st_argmax_avx2,
+    .dot = st_dot_avx2,
 };
