@@ -67,6 +67,9 @@ int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i,
                          uint32_t n_rows, uint32_t max_threads, stretto_error *err);
 void st_chunk_step_free(st_chunk_step *step); /* NULL is fine */
 const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights and KV) and operations filled in */
+/* What the last run gave: hidden states [n_rows][d_model], and logits of the first row [n_vocab] for the last chunk. */
+const float *st_chunk_step_hidden(const st_chunk_step *step);
+const float *st_chunk_step_logits(const st_chunk_step *step);
 
 /* Streams the weights of all chunks but those listed through the caches of the calling thread, again and again until it has been
  * min_bytes at least. */

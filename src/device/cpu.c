@@ -23,7 +23,8 @@ static void lane_close(st_unit *unit) {
     atomic_store(&lane->stop, true);
     st_lane_signal(lane);
     pthread_join(lane->leader, NULL);
-    for (unsigned turn = 0; atomic_load_explicit(&lane->callers, memory_order_acquire) > 0;) st_spin_turn(turn++);
+    for (unsigned turn = 0; atomic_load_explicit(&lane->callers, memory_order_acquire) > 0;)
+        st_spin_turn(turn++, ST_SPIN_IDLE);
     for (st_lane_queue *queue = lane->queues, *next; queue; queue = next) {
         next = queue->next;
         st_free(queue);

@@ -67,7 +67,7 @@ static bool leader_spin(st_lane *lane, unsigned seen, uint64_t spin_ns) {
     for (unsigned turn = 1; atomic_load_explicit(&lane->signal, memory_order_acquire) == seen; turn++) {
         if (atomic_load_explicit(&lane->hush, memory_order_relaxed) > 0) return false;
         if (turn % 32 == 0 && st_now_ns() - since >= spin_ns) return false;
-        st_spin_turn(turn);
+        st_spin_turn(turn, ST_SPIN_IDLE);
     }
     return true;
 }
@@ -104,8 +104,8 @@ void st_lane_quiet(st_unit *unit) {
     atomic_fetch_add(&lane->hush, 1);
     for (unsigned turn = 0; !atomic_load(&lane->asleep); turn++) {
         const struct timespec nap = {.tv_nsec = 50000};
-        if (turn < 2 * ST_SPIN_TURNS)
-            st_spin_turn(turn);
+        if (turn < 2 * ST_SPIN_IDLE)
+            st_spin_turn(turn, ST_SPIN_IDLE);
         else
             nanosleep(&nap, NULL);
     }

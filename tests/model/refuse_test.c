@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * Files whose shapes contradict their own metadata, that lack something, or hold weights that are no numbers: each is
+ * refused by name. What loads is checked against what the fixture says of itself. */
+#include "model/model.h"
+#include "support/rewrite.h"
+
+#include <unistd.h>
+
+static char path[64];
+
+static int make_path(void **state) {
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/stretto-model-%d.gguf", (int)getpid());
+    return 0;
+}
+
+static int remove_path(void **state) {
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static st_gguf *open_golden(const char *name) {
+    char file[512];
+    stretto_error err = {0};
+    st_gguf *g = NULL;
+    snprintf(file, sizeof file, "%s/%s.gguf", ST_GOLDEN, name);
+    if (st_gguf_open(&g, file, NULL, &err)) fail_msg("%s", err.text);
+    return g;
+}
+
+static int load(const st_gguf *g, st_model **model, const st_log *log, stretto_error *err) {
+    const st_kern *kern = NULL;
+    assert_int_equal(st_kern_select(&kern, NULL, err), 0);
+    st_model_options options = {.kern = kern, .log = log};
+    return st_model_load(model, g, &options, err);
+}
+
+/* The changed copy of a fixture must be refused with all of these words in the reason. */
+static void refused(const char *name, const rewrite *r, const char *const *words) {
+    st_gguf *original = open_golden(name), *g = NULL;
+    stretto_error err = {0};
+    st_model *model = NULL;
+    rewrite_file(original, path, r);
+    st_gguf_close(original);
+    if (st_gguf_open(&g, path, NULL, &err)) fail_msg("%s", err.text);
+    assert_int_equal(load(g, &model, NULL, &err), STRETTO_E_INPUT);
+    assert_null(model);
+    for (; *words; words++)
+        if (!strstr(err.text, *words)) fail_msg("\"%s\" lacks \"%s\"", err.text, *words);
+    st_gguf_close(g);
+}
+#define REFUSED(name, change, ...) refused(name, &(rewrite)change, (const char *const[]){__VA_ARGS__, NULL})
+#define CHANGE(...) {__VA_ARGS__}
+
+static void shapes_that_contradict(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.cut_tensor = "blk.1.attn_k.weight"), "blk.1.attn_k.weight", "64 x 31", "64 x 32");
+    REFUSED("tiny-llama-F32", CHANGE(.cut_tensor = "blk.3.ffn_norm.weight"), "blk.3.ffn_norm.weight", "63", "64");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.feed_forward_length", .u32_value = 256), "blk.0.ffn_gate.weight",
+            "64 x 128", "64 x 256");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.embedding_length", .u32_value = 128), "token_embd.weight", "64 x 448", "128 x 448");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 1), "blk.0.attn_k.weight");
+    REFUSED("tiny-gemma3-F32", CHANGE(.cut_tensor = "blk.2.attn_q_norm.weight"), "blk.2.attn_q_norm.weight");
+    REFUSED("tiny-gemma4-F32", CHANGE(.cut_tensor = "per_layer_token_embd.weight"), "per_layer_token_embd.weight");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.attention.shared_kv_layers", .u32_value = 9), "shared_kv_layers");
+}
+
+static void missing_parts(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.drop_tensor = "blk.2.attn_v.weight"), "blk.2.attn_v.weight");
+    REFUSED("tiny-llama-F32", CHANGE(.drop_tensor = "token_embd.weight"), "token_embd.weight");
+    REFUSED("tiny-llama-F32", CHANGE(.drop_tensor = "output_norm.weight"), "output_norm.weight");
+    REFUSED("tiny-qwen2-F32", CHANGE(.drop_tensor = "blk.0.attn_q.bias"), "blk.0.attn_q.bias");
+    REFUSED("tiny-llama-F32", CHANGE(.drop_key = "llama.block_count"), "llama.block_count");
+    REFUSED("tiny-llama-F32", CHANGE(.drop_key = "general.architecture"), "general.architecture");
+    REFUSED("tiny-gemma3-F32", CHANGE(.drop_key = "gemma3.attention.sliding_window"), "gemma3.attention.sliding_window");
+}
+
+static void senseless_numbers(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 4000000000u), "block_count", "4000000000");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 0), "block_count");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 0), "head_count");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 3), "multiple");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 4294967295u), "head_count");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.rope.dimension_count", .u32_value = 6), "rope.dimension_count");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.expert_count", .u32_value = 8), "expert_count", "mixtures of experts");
+    REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.freq_base", .f32_value = -1.0f), "rope base");
+    REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.rope.scaling.type", .string_value = "yarn"), "rope.scaling.type",
+            "yarn");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.attention.sliding_window", .u32_value = 0), "sliding_window");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.attention.key_length", .u32_value = 33), "key_length");
+    REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.block_count", .string_value = "four"), "llama.block_count",
+            "string");
+}
+
+static void unknown_architecture(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.string_key = "general.architecture", .string_value = "mamba"), "\"mamba\"",
+            "llama, qwen2, qwen3, gemma3, gemma4");
+}
+
+static void weights_that_are_no_numbers(void **state) {
+    (void)state;
+    /* bytes 80 7f are the upper half of an infinite f32, and as f16 a NaN */
+    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_up.weight", .poison_at = 64 * 4 * 5 + 2), "blk.1.ffn_up.weight",
+            "row 5");
+    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_norm.weight", .poison_at = 10), "blk.1.ffn_norm.weight");
+    REFUSED("tiny-qwen2-F16", CHANGE(.poison_tensor = "blk.0.attn_q.weight", .poison_at = 0), "blk.0.attn_q.weight", "row 0");
+    REFUSED("tiny-llama-Q4_1", CHANGE(.poison_tensor = "blk.0.attn_q.weight", .poison_at = 2), "blk.0.attn_q.weight");
+    REFUSED("tiny-llama-Q8_0", CHANGE(.poison_tensor = "token_embd.weight", .poison_at = 68), "token_embd.weight", "row 1");
+}
+
+static void types_without_kernels(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.retype_tensor = "blk.0.attn_q.weight", .retype = ST_I8), "blk.0.attn_q.weight", "I8");
+}
+
+static void loads(void **state) {
+    (void)state;
+    st_gguf *g = open_golden("tiny-gemma4-F32");
+    st_model *m = NULL;
+    stretto_error err = {0};
+    if (load(g, &m, NULL, &err)) fail_msg("%s", err.text);
+    assert_int_equal(m->n_layers, 9);
+    assert_int_equal(m->layers[0].window, 16);
+    assert_int_equal(m->layers[2].window, 0);
+    assert_int_equal(m->layers[0].head_dim, 16);
+    assert_int_equal(m->layers[2].head_dim, 32);
+    assert_int_equal(m->layers[6].kv_layer, 4);
+    assert_int_equal(m->layers[7].kv_layer, 4);
+    assert_int_equal(m->layers[8].kv_layer, 5);
+    assert_int_equal(m->layers[6].k.rows, 0);
+    assert_int_equal(m->layers[8].n_ff, 128);
+    assert_true(m->tied);
+    assert_int_equal(m->ropes[0].n_pairs, 4); /* a quarter of the 16 pairs of a full layer turn */
+    st_model_free(m);
+    st_gguf_close(g);
+}
+
+typedef struct heard {
+    char text[512];
+} heard;
+
+static void listen(void *arg, enum st_log_level level, const char *text) {
+    if (level == ST_LOG_WARN) snprintf(((heard *)arg)->text, sizeof((heard *)arg)->text, "%s", text);
+}
+
+/* Fewer tokens than rows in the embedding is odd, but it can run: a warning by name. */
+static void token_count_warns(void **state) {
+    (void)state;
+    st_gguf *original = open_golden("tiny-llama-F32"), *g = NULL;
+    st_model *m = NULL;
+    stretto_error err = {0};
+    heard h = {""};
+    st_log log = {listen, &h};
+    rewrite_file(original, path, &(rewrite){.cut_tensor = "token_embd.weight"});
+    st_gguf_close(original);
+    if (st_gguf_open(&g, path, NULL, &err)) fail_msg("%s", err.text);
+    if (load(g, &m, &log, &err)) fail_msg("%s", err.text);
+    assert_int_equal(m->n_vocab, 447);
+    assert_non_null(strstr(h.text, "tokenizer.ggml.tokens has 448 entries"));
+    st_model_free(m);
+    st_gguf_close(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_that_contradict),
+        cmocka_unit_test(missing_parts),
+        cmocka_unit_test(senseless_numbers),
+        cmocka_unit_test(unknown_architecture),
+        cmocka_unit_test(weights_that_are_no_numbers),
+        cmocka_unit_test(types_without_kernels),
+        cmocka_unit_test(loads),
+        cmocka_unit_test(token_count_warns),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
