@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Rows of stretto bench, and their forms. */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include "session.h"
+
+#include <jansson.h>
+
+typedef struct bench_test {
+    char name[64]; /* "tg128@d1024" */
+    bool decode;
+    uint32_t tokens, depth, threads;
+    uint64_t *samples_ns; /* [repetitions] owned */
+    uint32_t n_samples;
+} bench_test;
+
+typedef struct bench_list {
+    bench_test *tests; /* [n] owned */
+    size_t n, cap;
+} bench_list;
+
+/* A new row with room for its samples, valid until the next call; NULL when memory is out. */
+bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads, uint32_t repetitions,
+                      stretto_error *err);
+void bench_free(bench_list *list);
+
+/* Text, md and csv are written a row at a time; json (nothing here) at the end. */
+void bench_head(cli *cx, const char *format, const session *s);
+void bench_row(cli *cx, const char *format, const bench_test *test);
+json_t *bench_json(const bench_list *list, const session *s, uint32_t repetitions);
+
+#endif

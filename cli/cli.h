@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * What every subcommand gets from the frame around it: where results, warnings and progress go, and the wish to stop.
+ * Results go to standard output, everything else to standard error. Only main.c touches the process (signals, exit). */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "stretto/error.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cli {
+    int argc; /* as the program was started, for the record in JSON */
+    char **argv;
+    st_log log;              /* warnings to standard error */
+    const atomic_bool *stop; /* becomes true on Ctrl-C */
+    bool out_terminal;       /* standard output is a terminal */
+    bool color;              /* and wants colour */
+    bool progress;           /* standard error is a terminal that can rewrite a line */
+    bool progress_shown;
+    int out_errno;           /* first failure to write standard output */
+} cli;
+
+/* ---- results (output.c) ---- a failed write is remembered, and reported by cli_flush */
+void cli_write(cli *cx, const void *bytes, size_t n);
+void cli_printf(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_quoted(cli *cx, const char *bytes, size_t n); /* in quotes, control characters as escapes */
+void cli_name(cli *cx, const char *bytes, size_t n);   /* a name out of a file: control characters as ? */
+/* Pushes what was written to its destination. STRETTO_E_IO when that, or an earlier write, failed. */
+int cli_flush(cli *cx, stretto_error *err);
+
+/* ---- standard error (output.c) ---- */
+void cli_note(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* one line */
+/* Shows one line that the next one replaces; nothing unless on a terminal. */
+void cli_progress(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_progress_end(cli *cx);
+void cli_init_output(cli *cx); /* looks at the terminal and at NO_COLOR */
+
+static inline bool cli_stopped(const cli *cx) { return atomic_load_explicit(cx->stop, memory_order_relaxed); }
+
+/* ---- text (text.c) ---- */
+/* Appends text, wrapped at `width` columns; the first line starts at column `at` (already written), later ones are indented
+ * by `indent`. Newlines in text are kept. */
+void cli_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);
+/* The candidate nearest to word by edits, or NULL when none is near; ends at a NULL candidate. */
+const char *cli_nearest(const char *word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * What is timed: ppN, reading a prompt of N tokens until the last one's logits are there; tgN, N decode steps, each with its
+ * argmax, fed back. @dD: after D tokens of context, which are not timed. Not timed: loading, tokenizing, sampling, text. */
+#include "commands.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bench.h"
+#include "json_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct bench_options {
+    session_options session;
+    cli_counts prompts, decodes, depths, threads;
+    uint32_t repetitions;
+    const char *format;
+    bool json;
+} bench_options;
+
+typedef struct bench_work {
+    cli *cx;
+    const bench_options *o;
+    session_options session; /* with the number of threads of the moment */
+    session s;
+    bench_list list;
+    int32_t *ids; /* [context] what prompts are made of */
+} bench_work;
+
+static int feed(bench_work *w, uint32_t n, enum st_want want, stretto_error *err) {
+    return n ? st_chain_forward(w->s.chain, w->ids, n, want, NULL, NULL, err) : STRETTO_OK;
+}
+
+static int decode(bench_work *w, uint32_t n, stretto_error *err) {
+    int32_t id = w->ids[0];
+    for (uint32_t i = 0; i < n; i++) {
+        if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
+        int rc = st_chain_forward(w->s.chain, &id, 1, ST_WANT_LAST, NULL, NULL, err);
+        if (rc) return rc;
+        id = st_chain_argmax(w->s.chain);
+    }
+    return STRETTO_OK;
+}
+
+static int time_once(bench_work *w, const bench_test *t, uint64_t *ns, stretto_error *err) {
+    st_chain_reset(w->s.chain);
+    int rc = feed(w, t->depth, ST_WANT_NONE, err);
+    if (rc) return rc;
+    if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
+    uint64_t start = st_now_ns();
+    rc = t->decode ? decode(w, t->tokens, err) : feed(w, t->tokens, ST_WANT_LAST, err);
+    *ns = st_now_ns() - start;
+    return rc;
+}
+
+static int run_test(bench_work *w, bench_test *t, stretto_error *err) {
+    uint64_t ns;
+    bench_test warm_up = *t;
+    if (t->decode && warm_up.tokens > 8) warm_up.tokens = 8;
+    int rc = time_once(w, &warm_up, &ns, err);
+    while (!rc && t->n_samples < w->o->repetitions) {
+        cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1, w->o->repetitions);
+        rc = time_once(w, t, &ns, err);
+        if (!rc) t->samples_ns[t->n_samples++] = ns ? ns : 1;
+    }
+    cli_progress_end(w->cx);
+    return rc;
+}
+
+static uint32_t largest(const cli_counts *counts) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < counts->n; i++) {
+        if (counts->items[i] > most) most = counts->items[i];
+    }
+    return most;
+}
+
+static int open_threads(bench_work *w, uint32_t threads, stretto_error *err) {
+    uint32_t longest = largest(&w->o->prompts) > largest(&w->o->decodes) ? largest(&w->o->prompts) : largest(&w->o->decodes);
+    w->session.threads = threads;
+    int rc = w->s.model ? session_reopen_units(&w->s, err) : session_open_model(&w->s, err);
+    return rc ? rc : session_open_chain(&w->s, largest(&w->o->depths) + longest, 0, 0, err);
+}
+
+static uint32_t threads_now(const session *s) {
+    uint32_t most = 0;
+    for (unsigned i = 0; i < s->lanes.n; i++) {
+        st_unit_info info;
+        st_unit_info_get(s->lanes.units[i], &info);
+        most = info.n_threads > most ? info.n_threads : most;
+    }
+    return most;
+}
+
+static int run_kind(bench_work *w, const cli_counts *tokens, bool is_decode, stretto_error *err) {
+    const char *format = w->o->json ? "json" : w->o->format;
+    for (uint32_t d = 0; d < w->o->depths.n; d++) {
+        for (uint32_t i = 0; i < tokens->n; i++) {
+            if (tokens->items[i] == 0) continue;
+            bench_test *t = bench_add(&w->list, tokens->items[i], is_decode, w->o->depths.items[d], threads_now(&w->s),
+                                      w->o->repetitions, err);
+            if (!t) return err->code;
+            int rc = run_test(w, t, err);
+            if (t->n_samples > 0) bench_row(w->cx, format, t);
+            int flushed = cli_flush(w->cx, rc ? NULL : err);
+            if (rc || flushed) return rc ? rc : flushed;
+        }
+    }
+    return STRETTO_OK;
+}
+
+static int run_all(bench_work *w, stretto_error *err) {
+    uint32_t n_threads = w->o->threads.n ? w->o->threads.n : 1;
+    for (uint32_t i = 0; i < n_threads; i++) {
+        int rc = open_threads(w, w->o->threads.n ? w->o->threads.items[i] : 0, err);
+        if (!rc && i == 0) bench_head(w->cx, w->o->json ? "json" : w->o->format, &w->s);
+        if (!rc) rc = run_kind(w, &w->o->prompts, false, err);
+        if (!rc) rc = run_kind(w, &w->o->decodes, true, err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+/* Prompts of many different tokens, as far as the vocabulary goes: embeddings are read a row at a time. */
+static int make_ids(bench_work *w, stretto_error *err) {
+    uint32_t n = largest(&w->o->prompts) + largest(&w->o->depths) + 1, n_vocab = 0;
+    const st_tensor *embed = st_gguf_tensor(w->s.gguf, "token_embd.weight");
+    if (embed) n_vocab = (uint32_t)(embed->dims[1] < UINT32_MAX ? embed->dims[1] : UINT32_MAX);
+    w->ids = calloc(n, sizeof *w->ids);
+    if (!w->ids) return st_fail_memory(err, "the prompt", (unsigned long long)n * sizeof *w->ids);
+    for (uint32_t i = 0; i < n && n_vocab; i++) w->ids[i] = (int32_t)((i * 7919u + 17u) % n_vocab);
+    return STRETTO_OK;
+}
+
+static int bench_run(cli *cx, const void *options, stretto_error *err) {
+    const bench_options *o = options;
+    bench_work w = {.cx = cx, .o = o, .session = o->session};
+    int rc = session_open_file(&w.s, cx, &w.session, err);
+    if (!rc) rc = make_ids(&w, err);
+    if (!rc) rc = run_all(&w, err);
+    bool json = o->json || strcmp(o->format, "json") == 0;
+    if (json && w.list.n > 0 && (!rc || rc == STRETTO_E_STOPPED)) {
+        stretto_error json_error = {0};
+        int printed = cli_json_print(cx, bench_json(&w.list, &w.s, o->repetitions), &json_error);
+        if (!rc && printed) rc = st_fail(err, printed, "%s", json_error.text);
+    }
+    bench_free(&w.list);
+    free(w.ids);
+    session_close(&w.s);
+    return rc;
+}
+
+#define AT(field) offsetof(bench_options, field)
+static const cli_option bench_table[] = {
+    SESSION_MODEL(bench_options),
+    {.name = "prefill", .letter = 'p', .kind = CLI_COUNTS, .at = AT(prompts), .value = "P", .preset = "512", .most = 1000000,
+     .help = "prompt tokens to read: a row ppP each; 0: none"},
+    {.name = "decode", .letter = 'n', .kind = CLI_COUNTS, .at = AT(decodes), .value = "N", .preset = "128", .most = 1000000,
+     .help = "tokens to generate: a row tgN each; 0: none"},
+    {.name = "depth", .letter = 'd', .kind = CLI_COUNTS, .at = AT(depths), .value = "D", .preset = "0", .most = 1000000,
+     .help = "tokens in the context before (not timed)"},
+    {.name = "repetitions", .letter = 'r', .kind = CLI_COUNT, .at = AT(repetitions), .value = "R", .preset = "5", .least = 1,
+     .most = 10000, .help = "how often each is measured, after one warm-up"},
+    {.name = "threads", .letter = 't', .kind = CLI_COUNTS, .at = AT(threads), .value = "T", .least = 1,
+     .help = "threads of each unit, one set of rows each (one a core otherwise)"},
+    SESSION_CHUNKS(bench_options),
+    SESSION_UNITS(bench_options),
+    SESSION_MEMORY(bench_options),
+    {.name = "format", .kind = CLI_CHOICE, .at = AT(format), .value = "FORM", .choices = "text|md|csv|json", .preset = "text",
+     .help = "text, md (a Markdown table), csv (one line a sample) or json"},
+    {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "the same as --format json"},
+    {0},
+};
+static const char *const bench_usages[] = {"-m MODEL [-p P] [-n N] [-d D] [-r R] [--threads T] [--json]", NULL};
+static const cli_example bench_examples[] = {
+    {"stretto bench -m smollm2", "prefill of 512 tokens, decode of 128"},
+    {"stretto bench -m smollm2 -p 0 -n 64 -d 0,1024 --threads 1,2 --format md", "decode alone, short and long context, 1 and 2 threads"},
+    {0},
+};
+
+const cli_command cmd_bench = {
+    .name = "bench",
+    .summary = "prefill and decode speed",
+    .usages = bench_usages,
+    .about = "Measures tokens per second of reading a prompt (ppP) and of generating (tgN), with as many samples as -r says. The "
+             "values of -p, -n, -d and --threads may be lists like 1,2. Rows are named as in llama-bench; tg128@d1024 is decode "
+             "after 1,024 tokens. Medians stand beside the extremes, and every sample is in csv and json.",
+    .options = bench_table,
+    .examples = bench_examples,
+    .options_size = sizeof(bench_options),
+    .run = bench_run,
+};

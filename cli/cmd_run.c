@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "input.h"
+#include "json_out.h"
+#include "run/generate.h"
+#include "spike.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct run_options {
+    session_options session;
+    const char *prompt, *file, *ids, *system;
+    uint32_t n, top_k, repeat_last;
+    double temperature, top_p, min_p, repeat_penalty;
+    uint64_t seed;
+    bool chat, special, ignore_end, dump_ids, quiet, json;
+} run_options;
+
+/* One run, and where its tokens go as they come. */
+typedef struct run_work {
+    cli *cx;
+    const run_options *o;
+    session s;
+    st_ids prompt, ids;
+    uint64_t tokenize_ns;
+    st_utf8_stream stream;
+    st_buf text;      /* decoded so far; kept for JSON only */
+    size_t n_shown;
+    stretto_error failed; /* inside the callback */
+} run_work;
+
+static int encode_chat(run_work *w, const st_buf *text, stretto_error *err) {
+    st_chat_turn turns[2];
+    size_t n = 0;
+    if (w->o->system) turns[n++] = (st_chat_turn){.role = "system", .text = w->o->system, .len = strlen(w->o->system)};
+    turns[n++] = (st_chat_turn){.role = "user", .text = text->len ? text->data : "", .len = text->len};
+    return st_chat_encode(w->s.tok, turns, n, &w->prompt, err);
+}
+
+static int encode_prompt(run_work *w, const st_buf *text, stretto_error *err) {
+    uint64_t start = st_now_ns();
+    bool bos = st_tokenizer_adds_bos(w->s.tok);
+    int rc = w->o->chat ? encode_chat(w, text, err)
+                        : st_tokenizer_encode(w->s.tok, text->len ? text->data : "", text->len, w->o->special, bos, &w->prompt,
+                                              err);
+    w->tokenize_ns = st_now_ns() - start;
+    return rc;
+}
+
+static int read_prompt(run_work *w, stretto_error *err) {
+    const run_options *o = w->o;
+    if (o->ids && (o->prompt || o->file)) return st_fail(err, STRETTO_E_USAGE, "give either a text or --ids, not both");
+    if (o->ids && o->chat) return st_fail(err, STRETTO_E_USAGE, "--chat wants a text, not --ids");
+    if (o->system && !o->chat) return st_fail(err, STRETTO_E_USAGE, "--system is for --chat");
+    int rc = session_open_file(&w->s, w->cx, &o->session, err);
+    if (rc) return rc;
+    if (o->ids) {
+        rc = session_open_tokenizer(&w->s, err);
+        return rc ? rc : cli_read_ids(w->cx, o->ids, st_tokenizer_size(w->s.tok), &w->prompt, err);
+    }
+    st_buf text = {0};
+    rc = cli_read_text(w->cx, o->prompt, o->file, &text, err);
+    if (!rc) rc = session_open_tokenizer(&w->s, err);
+    if (!rc) rc = encode_prompt(w, &text, err);
+    st_buf_free(&text);
+    return rc;
+}
+
+/* ---- output ---- */
+
+static void show_text(run_work *w) {
+    if (w->o->json || w->o->dump_ids) return;
+    cli_write(w->cx, w->text.data, w->text.len);
+    w->text.len = 0;
+}
+
+static int take_id(void *arg, int32_t id) {
+    run_work *w = arg;
+    int rc = st_ids_add(&w->ids, id, &w->failed);
+    if (!rc && w->o->dump_ids && !w->o->json) cli_printf(w->cx, "%s%d", w->ids.len > 1 ? " " : "", id);
+    st_buf bytes = {0};
+    if (!rc) rc = st_tokenizer_decode(w->s.tok, id, w->o->special, w->o->chat && w->ids.len == 1, &bytes, &w->failed);
+    if (!rc) st_utf8_push(&w->stream, bytes.data, bytes.len, &w->text);
+    if (!rc && (bytes.failed || w->text.failed)) rc = st_fail_memory(&w->failed, "the text", w->text.len);
+    st_buf_free(&bytes);
+    show_text(w);
+    return rc ? rc : cli_flush(w->cx, &w->failed);
+}
+
+static void finish_output(run_work *w) {
+    st_utf8_finish(&w->stream, &w->text);
+    show_text(w);
+    if (w->o->json) return;
+    if (w->o->dump_ids || w->cx->out_terminal) cli_printf(w->cx, "\n"); /* a terminal wants its next prompt on a new line */
+}
+
+static const char *end_reason(enum st_finish finish) {
+    switch (finish) {
+    case ST_FINISH_LENGTH: return "as many as asked for";
+    case ST_FINISH_END: return "end of the turn";
+    case ST_FINISH_CONTEXT: return "the context is full";
+    case ST_FINISH_STOPPED: break;
+    }
+    return "interrupted";
+}
+
+static void print_stats(run_work *w, const st_generate_result *r) {
+    if (w->o->quiet) return;
+    cli_note(w->cx, "prompt: %u tokens, %.1f tokens/s; first token after %.1f ms", r->n_prompt, st_generate_prefill_rate(r),
+             (double)r->first_token_ns / 1e6);
+    if (r->n_generated > 1) {
+        cli_note(w->cx, "decode: %u tokens after the first, %.1f tokens/s (%s)", r->n_generated - 1,
+                 st_generate_decode_rate(r), end_reason(r->finish));
+    }
+}
+
+static json_t *result_json(const run_work *w, const st_generate_result *r) {
+    json_t *root = json_pack("{s:o, s:o, s:s, s:i, s:i}", "ids", cli_json_ids(w->ids.data, w->ids.len), "text",
+                             cli_json_text(w->text.data, w->text.len), "finish_reason", st_finish_name(r->finish),
+                             "prompt_tokens", (int)r->n_prompt, "generated_tokens", (int)r->n_generated);
+    cli_json_set(&root, "prefill_ms", cli_json_real((double)r->prefill_ns / 1e6));
+    cli_json_set(&root, "decode_ms", cli_json_real((double)r->decode_ns / 1e6));
+    cli_json_set(&root, "ttft_ms", cli_json_real((double)r->first_token_ns / 1e6));
+    cli_json_set(&root, "load_ms", cli_json_real((double)w->s.model->load_ns / 1e6));
+    cli_json_set(&root, "prefill_tokens_per_s", cli_json_real(st_generate_prefill_rate(r)));
+    cli_json_set(&root, "decode_tokens_per_s", cli_json_real(st_generate_decode_rate(r)));
+    cli_json_set(&root, "seed", json_integer((json_int_t)w->o->seed));
+    cli_json_set(&root, "model", cli_json_session(&w->s));
+    return root;
+}
+
+/* ---- the run ---- */
+
+static void warn_unused_sampling(const run_work *w) {
+    const run_options *o = w->o;
+    const char *option = o->top_k ? "--top-k" : o->top_p < 1 ? "--top-p" : o->min_p > 0 ? "--min-p" : NULL;
+    if (option && o->temperature == 0) {
+        st_warn(&w->cx->log, "%s changes nothing while the likeliest token is taken; --temp 0.8 samples", option);
+    }
+}
+
+static int make_sampler(const run_work *w, st_sampler **sampler, stretto_error *err) {
+    const run_options *o = w->o;
+    st_sampler_options options = {.temperature = o->temperature,
+                                  .top_k = o->top_k,
+                                  .top_p = o->top_p,
+                                  .min_p = o->min_p,
+                                  .repeat_penalty = o->repeat_penalty,
+                                  .repeat_last = o->repeat_last,
+                                  .seed = o->seed};
+    warn_unused_sampling(w);
+    return st_sampler_create(sampler, &options, w->s.model->n_vocab, err);
+}
+
+static bool spike_asked(void) {
+    const char *value = getenv("CHUNK_PIPELINE_SPIKE");
+    return value && strcmp(value, "1") == 0;
+}
+
+static int generate(run_work *w, st_sampler *sampler, st_generate_result *result, stretto_error *err) {
+    st_generate_options options = {
+        .prompt = w->prompt.data,
+        .n_prompt = (uint32_t)w->prompt.len,
+        .n_max = w->o->n,
+        .n_batch = w->o->session.batch,
+        .sampler = sampler,
+        .tok = w->o->ignore_end ? NULL : w->s.tok,
+        .on_id = take_id,
+        .arg = w,
+        .cancel = w->cx->stop,
+        .handed_ns = st_now_ns() - w->tokenize_ns, /* the prompt is handed to a loaded model; reading its text counts */
+    };
+    int rc = st_generate(w->s.chain, &options, result, err);
+    if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
+    return rc;
+}
+
+static int run(run_work *w, stretto_error *err) {
+    int rc = read_prompt(w, err);
+    if (!rc && w->prompt.len > INT32_MAX / 2) rc = st_fail(err, STRETTO_E_INPUT, "a prompt of %zu tokens", w->prompt.len);
+    if (!rc) rc = session_open_model(&w->s, err);
+    uint32_t n_prompt = (uint32_t)w->prompt.len;
+    if (!rc) rc = session_open_chain(&w->s, n_prompt, n_prompt + w->o->n, 0, err);
+    st_sampler *sampler = NULL;
+    if (!rc) rc = make_sampler(w, &sampler, err);
+    if (!rc && spike_asked()) rc = spike_in_run(&w->s, err);
+    if (rc) {
+        st_sampler_free(sampler);
+        return rc;
+    }
+    st_generate_result result;
+    rc = generate(w, sampler, &result, err);
+    st_sampler_free(sampler);
+    if (rc && rc != STRETTO_E_STOPPED && result.n_generated == 0) return rc;
+    finish_output(w);
+    print_stats(w, &result);
+    stretto_error json_error = {0};
+    int printed = w->o->json ? cli_json_print(w->cx, result_json(w, &result), &json_error) : STRETTO_OK;
+    if (!rc && printed) st_fail(err, printed, "%s", json_error.text);
+    return rc ? rc : printed;
+}
+
+static int run_run(cli *cx, const void *options, stretto_error *err) {
+    run_work w = {.cx = cx, .o = options};
+    int rc = run(&w, err);
+    st_buf_free(&w.text);
+    st_ids_free(&w.ids);
+    st_ids_free(&w.prompt);
+    session_close(&w.s);
+    return rc;
+}
+
+#define AT(field) offsetof(run_options, field)
+static const cli_option run_table[] = {
+    SESSION_MODEL(run_options),
+    {.name = "prompt", .letter = 'p', .kind = CLI_TEXT, .at = AT(prompt), .value = "TEXT", .help = "the prompt"},
+    {.name = "file", .letter = 'f', .kind = CLI_FILE, .at = AT(file), .value = "FILE",
+     .help = "a file with the prompt, byte for byte; - is standard input, which is also read when there is neither -p nor -f"},
+    {.name = "ids", .kind = CLI_FILE, .at = AT(ids), .value = "FILE", .help = "the prompt as token ids, taken as they are"},
+    {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(n), .value = "N", .preset = "256", .most = 1000000,
+     .help = "most tokens to generate"},
+    {.name = "chat", .kind = CLI_FLAG, .at = AT(chat), .help = "wrap the prompt in the model's own chat template"},
+    {.name = "system", .letter = 's', .kind = CLI_TEXT, .at = AT(system), .value = "TEXT", .help = "system prompt of the chat"},
+    {.name = "temp", .kind = CLI_NUMBER, .at = AT(temperature), .value = "T", .preset = "0",
+     .help = "temperature; 0 always takes the likeliest token"},
+    {.name = "top-k", .kind = CLI_COUNT, .at = AT(top_k), .value = "K", .preset = "0",
+     .help = "sample among the K likeliest; 0: all"},
+    {.name = "top-p", .kind = CLI_NUMBER, .at = AT(top_p), .value = "P", .preset = "1", .most = 1,
+     .help = "sample among the fewest that hold probability P together"},
+    {.name = "min-p", .kind = CLI_NUMBER, .at = AT(min_p), .value = "P", .preset = "0", .most = 1,
+     .help = "sample among those at least P times as likely as the likeliest"},
+    {.name = "repeat-penalty", .kind = CLI_NUMBER, .at = AT(repeat_penalty), .value = "X", .preset = "1",
+     .help = "make recent tokens less likely; 1: do not"},
+    {.name = "repeat-last", .kind = CLI_COUNT, .at = AT(repeat_last), .value = "N", .preset = "64",
+     .help = "how many tokens count as recent"},
+    {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1", .help = "of the sampling"},
+    {.name = "special", .kind = CLI_FLAG, .at = AT(special), .help = "read special tokens in the prompt as such, show generated ones"},
+    {.name = "ignore-eos", .kind = CLI_FLAG, .at = AT(ignore_end), .help = "go on after the end of the turn"},
+    {.name = "dump-ids", .kind = CLI_FLAG, .at = AT(dump_ids), .help = "print the generated ids on one line instead of the text"},
+    SESSION_CHUNKS(run_options),
+    SESSION_PLACEMENT(run_options),
+    SESSION_MEMORY(run_options),
+    {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .at = AT(quiet), .help = "no speeds on standard error"},
+    {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON at the end: ids, text, times"},
+    {0},
+};
+static const char *const run_usages[] = {"-m MODEL (-p TEXT | -f FILE) [-n N] [--chat] [options]", NULL};
+static const cli_example run_examples[] = {
+    {"stretto run -m smollm2 --chat -p \"Why is the sky blue?\"", "ask, in the model's own chat form"},
+    {"stretto run -m smollm2 -p \"Once upon a time\" --temp 0.8 --top-p 0.95", "continue a text, sampled"},
+    {"git log -5 | stretto run -m gemma3-270m -n 100", "the prompt from standard input"},
+    {"CHUNK_PIPELINE_SPIKE=1 stretto run -m smollm2 -p hi", "probe chunks 1 and 3 once before decoding"},
+    {0},
+};
+
+const cli_command cmd_run = {
+    .name = "run",
+    .summary = "generate text",
+    .usages = run_usages,
+    .about = "Continues the prompt, and prints the text as it comes. The likeliest token is taken unless --temp says otherwise. "
+             "Ends after -n tokens, when the model ends its turn, or when the context is full. The speeds on standard error: "
+             "prompt tokens over the time to read them; tokens after the first over the time from the first to the last; and the "
+             "time from handing over the prompt to the first token.\n\n"
+             "The split into chunks, their placement and the number of threads never change the tokens.",
+    .options = run_table,
+    .examples = run_examples,
+    .options_size = sizeof(run_options),
+    .run = run_run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * --help, from the tables. At most 80 columns, but for an example that is longer by itself. */
+#include "option.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 79
+#define HELP_COLUMN 27
+
+static void help_row(st_buf *out, const char *left, const char *right) {
+    size_t n = strlen(left);
+    st_buf_printf(out, "  %s", left);
+    if (n + 4 > HELP_COLUMN) {
+        st_buf_text(out, "\n");
+        n = HELP_COLUMN - 2;
+        st_buf_printf(out, "%*s", HELP_COLUMN, "");
+    } else {
+        st_buf_printf(out, "%*s", (int)(HELP_COLUMN - 2 - n), "");
+    }
+    cli_wrap(out, right, HELP_COLUMN, HELP_COLUMN, WIDTH);
+    st_buf_text(out, "\n");
+}
+
+static void option_help(st_buf *out, const cli_option *o) {
+    char left[96], right[1024];
+    char letter[8] = "    ";
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "");
+    snprintf(right, sizeof right, "%s%s%s%s", o->help, o->preset ? " (default " : "", o->preset ? o->preset : "",
+             o->preset ? ")" : "");
+    help_row(out, left, right);
+}
+
+void cli_help_command(st_buf *out, const cli_command *command) {
+    st_buf_printf(out, "stretto %s - %s\n\n", command->name, command->summary);
+    for (const char *const *u = command->usages; *u; u++) {
+        size_t indent = 15 + strlen(command->name) + 1;
+        st_buf_printf(out, "%s stretto %s ", u == command->usages ? "usage:" : "      ", command->name);
+        cli_wrap(out, *u, indent, indent, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    st_buf_text(out, "\n");
+    cli_wrap(out, command->about, 0, 0, WIDTH);
+    st_buf_text(out, "\n\noptions:\n");
+    for (const cli_option *o = command->options; o->name; o++) {
+        if (!o->hidden) option_help(out, o);
+    }
+    help_row(out, "-h, --help", "this text");
+    if (!command->examples[0].command) return;
+    st_buf_text(out, "\nexamples:\n");
+    for (const cli_example *e = command->examples; e->command; e++) {
+        st_buf_printf(out, "  %s\n      ", e->command);
+        cli_wrap(out, e->what, 6, 6, WIDTH);
+        st_buf_text(out, "\n");
+    }
+}
+
+void cli_help_all(st_buf *out) {
+    st_buf_text(out, "stretto - run a language model as a chain of chunks, and measure which of them\n"
+                     "          can run at the same time on this machine\n\n"
+                     "usage: stretto COMMAND [options]\n"
+                     "       stretto COMMAND --help     what the command does, its options, examples\n"
+                     "       stretto --version\n\ncommands:\n");
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        st_buf_printf(out, "  %-12s", (*c)->name);
+        cli_wrap(out, (*c)->summary, 14, 14, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    st_buf_text(out, "\nexamples:\n"
+                     "  stretto probe -m smollm2                do two chunks overlap, and why?\n"
+                     "  stretto run -m smollm2 --chat -p \"hi\"   a model answers\n"
+                     "  stretto inspect model.gguf              what is in the file\n\n"
+                     "A model is a GGUF file, or a name that scripts/get-model knows (smollm2,\n"
+                     "gemma3-270m) once fetched. A file argument - is standard input. Results go to\n"
+                     "standard output, everything else to standard error.\n\n"
+                     "exit status: 0 done, 1 failed, 2 wrong usage, 3 input refused, 130 interrupted\n");
+}

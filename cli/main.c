@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * The stretto command: finds the subcommand, gives it its options, and turns its outcome into an exit status. */
+#include "option.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The one thing a signal handler can reach. */
+static atomic_bool stop_asked;
+
+static void on_signal(int number) {
+    (void)number;
+    atomic_store_explicit(&stop_asked, true, memory_order_relaxed);
+}
+
+/* The first Ctrl-C asks to stop, a second one ends the program at once; a closed pipe is an error of write, not a
+ * death. No SA_RESTART, so that a read of standard input ends too. */
+static void set_signals(void) {
+    struct sigaction ask = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ask.sa_mask);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGINT, &ask, NULL);
+    sigaction(SIGTERM, &ask, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+/* A standard stream that was closed would be given to the first file that is opened. Holding its number the wrong way
+ * round keeps it free of that and lets a use of it fail as it should; lost messages are nobody's failure. */
+static void hold_standard_streams(void) {
+    static const int modes[3] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd) exit(1);
+    }
+}
+
+static int exit_status(int code) {
+    switch (code) {
+    case STRETTO_OK: return 0;
+    case STRETTO_E_USAGE: return 2;
+    case STRETTO_E_INPUT: return 3;
+    case STRETTO_E_STOPPED: return 130;
+    default: return 1;
+    }
+}
+
+static int print_text(cli *cx, st_buf *text, stretto_error *err) {
+    int rc = text->failed ? st_fail_memory(err, "the help text", text->len) : STRETTO_OK;
+    if (!rc) cli_write(cx, text->data, text->len);
+    st_buf_free(text);
+    return rc;
+}
+
+static int run_command(cli *cx, const cli_command *command, int argc, char **argv, stretto_error *err) {
+    void *options = calloc(1, command->options_size);
+    if (!options) return st_fail_memory(err, "the options", command->options_size);
+    bool help;
+    int rc = cli_parse(command, argc, argv, options, &help, err);
+    if (!rc && help) {
+        st_buf text = {0};
+        cli_help_command(&text, command);
+        rc = print_text(cx, &text, err);
+    } else if (!rc) {
+        rc = command->run(cx, options, err);
+    }
+    free(options);
+    return rc;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b) {
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static int dispatch(cli *cx, stretto_error *err) {
+    const char *word = cx->argc > 1 ? cx->argv[1] : NULL;
+    if (!word) {
+        st_buf text = {0};
+        cli_help_all(&text);
+        if (text.data) fwrite(text.data, 1, text.len, stderr);
+        st_buf_free(&text);
+        return st_fail(err, STRETTO_E_USAGE, "no command given");
+    }
+    if (is_one_of(word, "--help", "-h")) {
+        st_buf text = {0};
+        cli_help_all(&text);
+        return print_text(cx, &text, err);
+    }
+    if (is_one_of(word, "--version", "-V")) {
+        cli_printf(cx, "stretto %s\n", STRETTO_VERSION);
+        return STRETTO_OK;
+    }
+    const cli_command *command = cli_command_find(word);
+    if (!command && word[0] == '-') {
+        return st_fail(err, STRETTO_E_USAGE, "the command comes first, then its options (found %.60s); stretto help", word);
+    }
+    if (!command) return cli_command_unknown(word, err);
+    return run_command(cx, command, cx->argc - 1, cx->argv + 1, err);
+}
+
+int main(int argc, char **argv) {
+    hold_standard_streams();
+    set_signals();
+    cli cx = {.argc = argc, .argv = argv, .stop = &stop_asked};
+    cli_init_output(&cx);
+    stretto_error err = {0};
+    int code = dispatch(&cx, &err);
+    cli_progress_end(&cx);
+    stretto_error write_error = {0};
+    int written = cli_flush(&cx, &write_error);
+    if (code == STRETTO_E_STOPPED && !err.text[0]) st_fail(&err, code, "interrupted");
+    if (code) cli_note(&cx, "%s", err.text);
+    if (written && code != STRETTO_E_IO) cli_note(&cx, "%s", write_error.text);
+    return exit_status(code ? code : written);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "option.h"
+
+#include "base/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_MAX 48 /* of one command; checked when it is parsed */
+
+const cli_command *cli_command_find(const char *name) {
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        if (strcmp((*c)->name, name) == 0) return *c;
+    }
+    return NULL;
+}
+
+int cli_command_unknown(const char *name, stretto_error *err) {
+    const char *names[64];
+    size_t n = 0;
+    for (const cli_command *const *c = cli_commands; *c && n < 63; c++) names[n++] = (*c)->name;
+    names[n] = NULL;
+    const char *near = cli_nearest(name, names);
+    if (near) return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; did you mean %s?", name, near);
+    return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; stretto help lists them", name);
+}
+
+void cli_choices(const char *choices, void (*fn)(void *arg, const char *word, size_t n), void *arg) {
+    while (choices && *choices) {
+        size_t n = strcspn(choices, "|");
+        fn(arg, choices, n);
+        choices += n + (choices[n] == '|');
+    }
+}
+
+typedef struct lookup {
+    const char *word;
+    bool found;
+} lookup;
+
+static void lookup_word(void *arg, const char *word, size_t n) {
+    lookup *l = arg;
+    if (strlen(l->word) == n && memcmp(l->word, word, n) == 0) l->found = true;
+}
+
+/* ---- values ---- */
+
+static void option_spelling(const cli_option *o, char *out, size_t size) {
+    bool operand = isupper((unsigned char)o->name[0]);
+    snprintf(out, size, "%s%s", operand ? "" : "--", o->name);
+}
+
+static int bad_value(const cli_option *o, const char *text, const char *wanted, stretto_error *err) {
+    char name[64];
+    option_spelling(o, name, sizeof name);
+    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.80s\"", name, wanted, text);
+}
+
+static int read_unsigned(const char *text, char **end, uint64_t *value) {
+    if (!isdigit((unsigned char)*text)) return -1; /* strtoull would take a minus sign */
+    errno = 0;
+    *value = strtoull(text, end, 10);
+    return errno ? -1 : 0;
+}
+
+static int set_count(const cli_option *o, const char *text, uint32_t *field, stretto_error *err) {
+    char *end, wanted[96];
+    uint64_t value;
+    uint64_t most = o->most > 0 ? (uint64_t)o->most : INT32_MAX;
+    if (read_unsigned(text, &end, &value) == 0 && !*end && value >= (uint64_t)o->least && value <= most) {
+        *field = (uint32_t)value;
+        return STRETTO_OK;
+    }
+    if (o->most > 0) {
+        snprintf(wanted, sizeof wanted, "a whole number from %.0f to %.0f", o->least, o->most);
+    } else {
+        snprintf(wanted, sizeof wanted, "a whole number, %.0f or more", o->least);
+    }
+    return bad_value(o, text, wanted, err);
+}
+
+static int set_number(const cli_option *o, const char *text, double *field, stretto_error *err) {
+    char *end, wanted[96];
+    double value = strtod(text, &end);
+    double most = o->most > 0 ? o->most : INFINITY;
+    if (end != text && !*end && isfinite(value) && value >= o->least && value <= most) {
+        *field = value;
+        return STRETTO_OK;
+    }
+    if (o->most > 0) {
+        snprintf(wanted, sizeof wanted, "a number from %g to %g", o->least, o->most);
+    } else {
+        snprintf(wanted, sizeof wanted, "a number, %g or more", o->least);
+    }
+    return bad_value(o, text, wanted, err);
+}
+
+static int set_counts(const cli_option *o, const char *text, cli_counts *field, stretto_error *err) {
+    const char *at = text;
+    uint64_t most = o->most > 0 ? (uint64_t)o->most : INT32_MAX;
+    field->n = 0;
+    for (;;) {
+        char *end;
+        uint64_t value;
+        bool good = read_unsigned(at, &end, &value) == 0 && value >= (uint64_t)o->least && value <= most;
+        if (!good || (*end && *end != ',')) return bad_value(o, text, "whole numbers joined by commas", err);
+        if (field->n == CLI_COUNTS_MAX) return bad_value(o, "a longer list", "at most 256 numbers", err);
+        field->items[field->n++] = (uint32_t)value;
+        if (!*end) return STRETTO_OK;
+        at = end + 1;
+    }
+}
+
+static int set_choice(const cli_option *o, const char *text, const char **field, stretto_error *err) {
+    lookup l = {.word = text};
+    cli_choices(o->choices, lookup_word, &l);
+    if (!l.found) {
+        char wanted[120];
+        snprintf(wanted, sizeof wanted, "one of %s", o->choices);
+        return bad_value(o, text, wanted, err);
+    }
+    *field = text;
+    return STRETTO_OK;
+}
+
+static int set_value(const cli_option *o, const char *text, void *options, stretto_error *err) {
+    char *field = (char *)options + o->at;
+    switch (o->kind) {
+    case CLI_FLAG: *(bool *)(void *)field = true; return STRETTO_OK;
+    case CLI_COUNT: return set_count(o, text, (uint32_t *)(void *)field, err);
+    case CLI_NUMBER: return set_number(o, text, (double *)(void *)field, err);
+    case CLI_COUNTS: return set_counts(o, text, (cli_counts *)(void *)field, err);
+    case CLI_CHOICE: return set_choice(o, text, (const char **)(void *)field, err);
+    case CLI_SEED: {
+        char *end;
+        bool good = read_unsigned(text, &end, (uint64_t *)(void *)field) == 0 && !*end;
+        return good ? STRETTO_OK : bad_value(o, text, "a whole number", err);
+    }
+    case CLI_TEXT: case CLI_FILE: case CLI_TARGET: case CLI_FOLDER: case CLI_MODEL:
+        *(const char **)(void *)field = text;
+        return STRETTO_OK;
+    }
+    return st_fail(err, STRETTO_E_INTERNAL, "option --%s has no kind", o->name);
+}
+
+/* ---- the command line ---- */
+
+static int unknown_long(const cli_command *command, const char *word, stretto_error *err) {
+    const char *names[OPTIONS_MAX + 2];
+    size_t n = 0, matches = 0;
+    size_t len = strcspn(word, "=");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(len < 63 ? len : 63), word);
+    for (const cli_option *o = command->options; o->name && n < OPTIONS_MAX; o++) {
+        if (o->hidden) continue;
+        names[n++] = o->name;
+        matches += strncmp(o->name, name, strlen(name)) == 0;
+    }
+    names[n++] = "help";
+    names[n] = NULL;
+    if (matches > 1) return st_fail(err, STRETTO_E_USAGE, "option --%s of %s is ambiguous", name, command->name);
+    const char *near = cli_nearest(name, names);
+    if (near) {
+        return st_fail(err, STRETTO_E_USAGE, "%s has no option --%s; did you mean --%s?", command->name, name, near);
+    }
+    return st_fail(err, STRETTO_E_USAGE, "%s has no option --%s; stretto %s --help lists them", command->name, name,
+                   command->name);
+}
+
+/* What getopt_long refused: an unknown option, or a value given to a flag. */
+static int refused(const cli_command *command, char **argv, const struct option *longs, stretto_error *err) {
+    const char *word = argv[optind - 1];
+    for (const struct option *l = longs; l->name; l++) {
+        size_t n = strlen(l->name);
+        if (optopt == l->val && strncmp(word, "--", 2) == 0 && strncmp(word + 2, l->name, n) == 0 && word[2 + n] == '=') {
+            return st_fail(err, STRETTO_E_USAGE, "option --%s of %s takes no value", l->name, command->name);
+        }
+    }
+    if (strncmp(word, "--", 2) == 0) return unknown_long(command, word + 2, err);
+    return st_fail(err, STRETTO_E_USAGE, "%s has no option -%c; stretto %s --help lists them", command->name, optopt,
+                   command->name);
+}
+
+#define LONG_BASE 1000 /* getopt values of options: LONG_BASE + index */
+
+/* Turns the table into what getopt_long wants. */
+static size_t make_getopt(const cli_command *command, struct option *longs, char *shorts) {
+    size_t n = 0, s = 0, i = 0;
+    shorts[s++] = ':'; /* a missing value is told apart from an unknown option */
+    shorts[s++] = 'h';
+    for (const cli_option *o = command->options; o->name && i < OPTIONS_MAX; o++, i++) {
+        int has = o->kind == CLI_FLAG ? no_argument : required_argument;
+        longs[n++] = (struct option){.name = o->name, .has_arg = has, .val = LONG_BASE + (int)i};
+        if (o->letter) shorts[s++] = o->letter;
+        if (o->letter && has) shorts[s++] = ':';
+    }
+    longs[n++] = (struct option){.name = "help", .val = 'h'};
+    longs[n] = (struct option){0};
+    shorts[s] = 0;
+    return i;
+}
+
+static const cli_option *option_of(const cli_command *command, int code) {
+    if (code >= LONG_BASE) return &command->options[code - LONG_BASE];
+    for (const cli_option *o = command->options; o->name; o++) {
+        if (o->letter && o->letter == code) return o;
+    }
+    return NULL;
+}
+
+static int missing_value(const cli_command *command, stretto_error *err) {
+    const cli_option *o = option_of(command, optopt);
+    char name[64];
+    if (!o) return st_fail(err, STRETTO_E_USAGE, "option -%c wants a value", optopt);
+    option_spelling(o, name, sizeof name);
+    return st_fail(err, STRETTO_E_USAGE, "option %s wants a value: %s", name, o->value);
+}
+
+static int set_presets(const cli_command *command, void *options, stretto_error *err) {
+    for (const cli_option *o = command->options; o->name; o++) {
+        if (!o->preset) continue;
+        int rc = set_value(o, o->preset, options, err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+static int set_operands(const cli_command *command, int argc, char **argv, void *options, stretto_error *err) {
+    for (int i = optind; i < argc; i++) {
+        if (!command->operand || i > optind) {
+            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help", command->name,
+                           argv[i], command->name);
+        }
+        int rc = set_value(command->operand, argv[i], options, err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err) {
+    struct option longs[OPTIONS_MAX + 2];
+    char shorts[2 * OPTIONS_MAX + 3];
+    *help = false;
+    size_t n = make_getopt(command, longs, shorts);
+    if (command->options[n].name) return st_fail(err, STRETTO_E_INTERNAL, "%s has too many options", command->name);
+    int rc = set_presets(command, options, err);
+    optind = 0; /* glibc: start anew */
+    opterr = 0;
+    int code;
+    while (!rc && (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (code == 'h') {
+            *help = true;
+            return STRETTO_OK;
+        }
+        if (code == '?') return refused(command, argv, longs, err);
+        if (code == ':') return missing_value(command, err);
+        rc = set_value(option_of(command, code), optarg, options, err);
+    }
+    return rc ? rc : set_operands(command, argc, argv, options, err);
+}

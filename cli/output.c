@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void log_to_stderr(void *arg, enum st_log_level level, const char *text) {
+    cli *cx = arg;
+    if (level != ST_LOG_WARN) return;
+    cli_note(cx, "warning: %s", text);
+}
+
+void cli_init_output(cli *cx) {
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+    bool dumb = !term || !*term || strcmp(term, "dumb") == 0;
+    cx->out_terminal = isatty(STDOUT_FILENO);
+    cx->color = cx->out_terminal && !dumb && !(no_color && *no_color);
+    cx->progress = isatty(STDERR_FILENO) && !dumb;
+    cx->log = (st_log){.fn = log_to_stderr, .arg = cx};
+}
+
+static void remember(cli *cx) {
+    if (!cx->out_errno) cx->out_errno = errno ? errno : EIO;
+}
+
+void cli_write(cli *cx, const void *bytes, size_t n) {
+    if (cx->out_errno || n == 0) return;
+    errno = 0;
+    if (fwrite(bytes, 1, n, stdout) != n) remember(cx);
+}
+
+void cli_printf(cli *cx, const char *fmt, ...) {
+    if (cx->out_errno) return;
+    va_list args;
+    va_start(args, fmt);
+    errno = 0;
+    if (vprintf(fmt, args) < 0) remember(cx);
+    va_end(args);
+}
+
+void cli_quoted(cli *cx, const char *bytes, size_t n) {
+    cli_write(cx, "\"", 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c == '\n') {
+            cli_write(cx, "\\n", 2);
+        } else if (c == '\r') {
+            cli_write(cx, "\\r", 2);
+        } else if (c == '"' || c == '\\') {
+            cli_printf(cx, "\\%c", c);
+        } else if (c < 0x20 || c == 0x7f) {
+            cli_printf(cx, "\\x%02x", c);
+        } else {
+            cli_write(cx, bytes + i, 1);
+        }
+    }
+    cli_write(cx, "\"", 1);
+}
+
+void cli_name(cli *cx, const char *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        bool control = (unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f;
+        cli_write(cx, control ? "?" : bytes + i, 1);
+    }
+}
+
+int cli_flush(cli *cx, stretto_error *err) {
+    errno = 0;
+    if (!cx->out_errno && (fflush(stdout) != 0 || ferror(stdout))) remember(cx);
+    if (!cx->out_errno) return STRETTO_OK;
+    if (cx->out_errno == EBADF) return st_fail(err, STRETTO_E_IO, "standard output is closed: nowhere to write results");
+    return st_fail(err, STRETTO_E_IO, "cannot write results to standard output: %s", strerror(cx->out_errno));
+}
+
+void cli_note(cli *cx, const char *fmt, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?'; /* a name out of a strange file must not steer the terminal */
+    }
+    flockfile(stderr); /* one line at a time, from whichever thread warns */
+    if (cx->progress_shown) fputs("\r\033[K", stderr);
+    cx->progress_shown = false;
+    fprintf(stderr, "stretto: %s\n", text);
+    funlockfile(stderr);
+}
+
+void cli_progress(cli *cx, const char *fmt, ...) {
+    if (!cx->progress) return;
+    char line[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    flockfile(stderr);
+    fprintf(stderr, "\r\033[K%.79s", line);
+    fflush(stderr);
+    cx->progress_shown = true;
+    funlockfile(stderr);
+}
+
+void cli_progress_end(cli *cx) {
+    flockfile(stderr);
+    if (cx->progress_shown) fputs("\r\033[K", stderr);
+    cx->progress_shown = false;
+    fflush(stderr);
+    funlockfile(stderr);
+}

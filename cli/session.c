@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include "base/error.h"
+#include "resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int session_open_file(session *s, cli *cx, const session_options *options, stretto_error *err) {
+    s->cx = cx;
+    s->options = options;
+    int rc = cli_resolve_model(options->model, s->path, sizeof s->path, err);
+    return rc ? rc : st_gguf_open(&s->gguf, s->path, &cx->log, err);
+}
+
+int session_open_tokenizer(session *s, stretto_error *err) {
+    return st_tokenizer_create(&s->tok, s->gguf, &s->cx->log, err);
+}
+
+static int open_kernels(session *s, stretto_error *err) { return st_kern_select(&s->kern, getenv("STRETTO_CPU"), err); }
+
+int session_open_shapes(session *s, stretto_error *err) {
+    int rc = open_kernels(s, err);
+    if (rc) return rc;
+    st_model_options options = {.kern = s->kern, .shapes_only = true, .log = &s->cx->log};
+    return st_model_load(&s->model, s->gguf, &options, err);
+}
+
+static int load_weights(session *s, stretto_error *err) {
+    st_pool *pool;
+    st_pool_options pool_options = {.count = s->lanes.host.max_threads, .log = &s->cx->log};
+    int rc = st_pool_create(&pool, &pool_options, err);
+    if (rc) return rc;
+    st_model_options options = {.kern = s->kern, .pool = pool, .log = &s->cx->log};
+    cli_progress(s->cx, "loading %s", s->path);
+    rc = st_model_load(&s->model, s->gguf, &options, err);
+    cli_progress_end(s->cx);
+    st_pool_destroy(pool);
+    return rc;
+}
+
+int session_open_model(session *s, stretto_error *err) {
+    const session_options *o = s->options;
+    int rc = open_kernels(s, err);
+    if (!rc) rc = cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
+    return rc ? rc : load_weights(s, err);
+}
+
+int session_place(session *s, bool all_used, stretto_error *err) {
+    int rc = st_split_parse(s->spans, &s->n_chunks, s->options->chunks, s->model, err);
+    return rc ? rc : cli_lanes_assign(&s->lanes, s->n_chunks, s->unit_of, all_used ? &s->cx->log : NULL, err);
+}
+
+static int choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err) {
+    uint32_t own = s->model->n_ctx_train ? s->model->n_ctx_train : UINT32_MAX;
+    uint32_t asked = s->options->ctx;
+    if (asked > own) st_warn(&s->cx->log, "--ctx %u is more than the %u positions that the model was made for", asked, own);
+    uint32_t limit = asked ? asked : own;
+    if (needed > limit) {
+        return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit into the context of %u: %u too many (%s)", needed, limit,
+                       needed - limit, asked ? "--ctx sets it" : "what the model was made for; --ctx can set more");
+    }
+    if (wanted < ST_ATTN_BLOCK) wanted = ST_ATTN_BLOCK; /* what the cache is rounded up to anyway */
+    *n_ctx = asked ? asked : wanted < limit ? wanted : limit;
+    return STRETTO_OK;
+}
+
+int session_open_chain(session *s, uint32_t needed, uint32_t wanted, uint32_t max_logits, stretto_error *err) {
+    const session_options *o = s->options;
+    int rc = s->n_chunks ? STRETTO_OK : session_place(s, true, err);
+    uint32_t n_ctx = 0;
+    if (!rc) rc = choose_ctx(s, needed, wanted > needed ? wanted : needed, &n_ctx, err);
+    if (rc) return rc;
+    st_chain_options options = {
+        .model = s->model,
+        .spans = s->spans,
+        .n_chunks = s->n_chunks,
+        .units = s->unit_of,
+        .kv_type = o->kv_type && strcmp(o->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16,
+        .n_ctx = n_ctx,
+        .max_batch = o->batch,
+        .max_logits = max_logits,
+    };
+    return st_chain_open(&s->chain, &options, err);
+}
+
+void cli_span_text(char *out, size_t size, const st_span *span, bool head) {
+    const char *tail = head ? ", head" : "";
+    if (span->first == span->last) {
+        snprintf(out, size, "%u%s", span->first, tail);
+    } else {
+        snprintf(out, size, "%u-%u%s", span->first, span->last, tail);
+    }
+}
+
+int session_reopen_units(session *s, stretto_error *err) {
+    const session_options *o = s->options;
+    st_chain_close(s->chain);
+    s->chain = NULL;
+    s->n_chunks = 0;
+    cli_lanes_close(&s->lanes);
+    return cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
+}
+
+void session_close(session *s) {
+    st_chain_close(s->chain);
+    st_model_free(s->model);
+    cli_lanes_close(&s->lanes);
+    st_tokenizer_destroy(s->tok);
+    st_gguf_close(s->gguf);
+}

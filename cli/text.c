@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+#include <string.h>
+
+void cli_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width) {
+    size_t column = at;
+    bool line_start = true;
+    while (*text) {
+        if (*text == '\n') {
+            st_buf_text(out, "\n");
+            text++;
+            column = 0;
+            line_start = true;
+            continue;
+        }
+        if (*text == ' ') {
+            text++;
+            continue;
+        }
+        size_t word = strcspn(text, " \n");
+        if (column == 0) st_buf_printf(out, "%*s", (int)indent, ""), column = indent;
+        if (!line_start && column + 1 + word > width) {
+            st_buf_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            line_start = true;
+        }
+        if (!line_start) st_buf_text(out, " "), column++;
+        st_buf_add(out, text, word);
+        column += word;
+        text += word;
+        line_start = false;
+    }
+}
+
+#define WORD_MAX 63
+
+static unsigned least3(unsigned a, unsigned b, unsigned c) {
+    unsigned least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) that turn a into b: optimal string alignment, three rows. */
+static unsigned edit_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > WORD_MAX || m > WORD_MAX) return WORD_MAX + 1;
+    unsigned rows[3][WORD_MAX + 1];
+    for (unsigned j = 0; j <= m; j++) rows[0][j] = j;
+    for (unsigned i = 1; i <= n; i++) {
+        unsigned *now = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        now[0] = i;
+        for (unsigned j = 1; j <= m; j++) {
+            now[j] = least3(above[j] + 1, now[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && two_above[j - 2] + 1 < now[j]) now[j] = two_above[j - 2] + 1;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *cli_nearest(const char *word, const char *const *candidates) {
+    size_t len = strlen(word);
+    unsigned best = len < 3 ? 2 : (unsigned)(len / 3) + 2; /* edits allowed, plus one */
+    const char *nearest = NULL;
+    for (; *candidates; candidates++) {
+        unsigned distance = edit_distance(word, *candidates);
+        bool begins = len >= 2 && strncmp(*candidates, word, len) == 0;
+        if (begins) distance = 1;
+        if (distance < best) best = distance, nearest = *candidates;
+    }
+    return nearest;
+}
