@@ -29,14 +29,15 @@ typedef struct st_host {
     double quota_cpus;      /* cgroup cpu quota in CPUs (v2 cpu.max or v1 cfs_quota/period, tightest of all ancestors);
                                0 = none */
     unsigned max_threads;   /* threads worth starting: cores limited by the quota (ceil), at least 1 */
-    size_t llc_bytes;       /* last-level cache reachable from core 0 */
-    size_t l2_bytes;
+    size_t llc_bytes;       /* last-level cache reachable from core 0; 0 = unknown */
+    size_t l2_bytes;        /* likewise */
     uint64_t memory_bytes;  /* total memory, limited by the cgroup */
     char governor[32];      /* "" when there is none */
     char kernel[64];        /* uname -r */
 } st_host;
 
-/* Reads the machine. Root folder "" is the real one; tests point it at a made-up /proc and /sys for the quota. */
+/* Reads the machine. Root folder "" is the real one; tests point it at a made-up /proc and /sys for limits and governor.
+ * STRETTO_E_UNIT when no core is allowed or the topology cannot be read, STRETTO_E_MEMORY. */
 int st_host_read(st_host *host, const char *root, stretto_error *err);
 void st_host_free(st_host *host);
 

@@ -46,7 +46,7 @@ static bool idle_spin(st_pool *pool, unsigned seen) {
             if (since == 0) since = now;
             if (now - since >= pool->spin_ns) return false;
         }
-        st_spin_turn(turn);
+        st_spin_turn(turn, ST_SPIN_IDLE);
     }
     return true;
 }
@@ -131,12 +131,13 @@ void st_pool_run(st_pool *pool, st_pool_fn fn, void *arg) {
         run_begin(pool);
     }
     fn(arg, &worker);
-    for (unsigned turn = 0; atomic_load_explicit(&pool->busy, memory_order_acquire) > 0;) st_spin_turn(turn++);
+    for (unsigned turn = 0; atomic_load_explicit(&pool->busy, memory_order_acquire) > 0;)
+        st_spin_turn(turn++, ST_SPIN_TEAM);
 }
 
 void st_pool_quiet(st_pool *pool) {
     atomic_store_explicit(&pool->hush, atomic_load_explicit(&pool->run, memory_order_relaxed), memory_order_relaxed);
-    for (unsigned turn = 0; atomic_load(&pool->asleep) < pool->count - 1;) st_spin_turn(turn++);
+    for (unsigned turn = 0; atomic_load(&pool->asleep) < pool->count - 1;) st_spin_turn(turn++, ST_SPIN_IDLE);
 }
 
 unsigned st_pool_count(const st_pool *pool) { return pool->count; }

@@ -20,6 +20,7 @@ typedef struct st_pool_options {
     const st_log *log;   /* a refused binding is a warning here, not a failure */
 } st_pool_options;
 
+/* STRETTO_E_USAGE for no workers, STRETTO_E_UNIT when the system has no threads to give, STRETTO_E_MEMORY. */
 int st_pool_create(st_pool **out, const st_pool_options *options, stretto_error *err);
 void st_pool_destroy(st_pool *pool); /* NULL is fine; not while a run is in progress */
 

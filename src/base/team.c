@@ -17,7 +17,8 @@ static void pair_sync(st_barrier *barrier, unsigned id) {
     unsigned crossing = atomic_load_explicit(mine, memory_order_relaxed) + 1;
     atomic_store_explicit(mine, crossing, memory_order_release);
     /* The other may be one ahead already; the difference stays right when the counters wrap. */
-    for (unsigned turn = 0; (int)(atomic_load_explicit(other, memory_order_acquire) - crossing) < 0;) st_spin_turn(turn++);
+    for (unsigned turn = 0; (int)(atomic_load_explicit(other, memory_order_acquire) - crossing) < 0;)
+        st_spin_turn(turn++, ST_SPIN_TEAM);
 }
 
 /* The last to arrive starts the next phase. A phase cannot end while one of the team is still on its way in, so the
@@ -29,7 +30,8 @@ static void team_sync(st_barrier *barrier) {
         atomic_store_explicit(&barrier->phase, phase + 1, memory_order_release);
         return;
     }
-    for (unsigned turn = 0; atomic_load_explicit(&barrier->phase, memory_order_acquire) == phase;) st_spin_turn(turn++);
+    for (unsigned turn = 0; atomic_load_explicit(&barrier->phase, memory_order_acquire) == phase;)
+        st_spin_turn(turn++, ST_SPIN_TEAM);
 }
 
 void st_worker_sync(const st_worker *worker) {

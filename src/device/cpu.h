@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * CPU lanes: a unit made of a pinned set of cores with its own thread pool, and the notation for units
- * ("cpu:0,cpu:1", "cpu:0+2", "cpu:0-3"). */
+ * ("cpu:0,cpu:1", "cpu:0+2", "cpu:0-3").
+ *
+ * A lane is a first-in-first-out device over all its queues: it runs one step at a time on all its workers, and next the one
+ * that was submitted first among those that can start (first of their queue, dependencies done). A step that waits for
+ * another unit holds up its own queue only. The workers go from step to step by themselves. */
 #ifndef ST_DEVICE_CPU_H
 #define ST_DEVICE_CPU_H
 

@@ -18,7 +18,8 @@ typedef struct st_queue st_queue;
 typedef struct st_event st_event;
 
 /* Work to be executed. The submitter owns it and keeps it unchanged until its event is done. A CPU lane calls run on all
- * its workers at once (SPMD); worker 0's return value is the step's. Foreign devices have their own run. */
+ * its workers at once (SPMD); worker 0's return value and reason are the step's, the others' err is NULL. Foreign devices
+ * have their own run. */
 typedef struct st_step {
     const char *name;
     int (*run)(void *arg, const st_worker *worker, stretto_error *err); /* 0 or a negative stretto_code */
@@ -100,6 +101,7 @@ int st_run_step(st_queue *queue, const st_step *step, st_event *done, stretto_er
 
 /* Lets the unit's idle workers go to sleep, and returns when they have. */
 void st_unit_quiet(st_unit *unit);
-void st_unit_close(st_unit *unit); /* waits for what is pending; closes nothing of the caller's; NULL is fine */
+/* Waits for what is pending, which may need other units to go on. Queues still open end with the unit. NULL is fine. */
+void st_unit_close(st_unit *unit);
 
 #endif

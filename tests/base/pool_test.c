@@ -35,7 +35,7 @@ static void every_worker_runs_once_a_run(void **state) {
     for (unsigned count = 1; count <= 4; count++) {
         st_pool *pool = pool_make(count, 20000);
         tally t = {{0}};
-        for (unsigned run = 1; run <= 500; run++) {
+        for (unsigned run = 1; run <= 200; run++) {
             st_pool_run(pool, tally_one, &t);
             for (unsigned id = 0; id < MAX; id++) assert_int_equal(t.ran[id], id < count ? run : 0);
             if (run % 50 == 0) {
@@ -55,7 +55,7 @@ typedef struct ring {
 
 static void ring_turn(void *arg, const st_worker *worker) {
     ring *r = arg;
-    for (unsigned phase = 0; phase < 2000; phase++) {
+    for (unsigned phase = 0; phase < 400; phase++) {
         r->value[phase & 1][worker->id] = phase * 10 + worker->id;
         st_worker_sync(worker);
         for (unsigned id = 0; id < worker->count; id++)
@@ -67,7 +67,7 @@ static void barrier_holds_all_back(void **state) {
     (void)state;
     for (unsigned count = 1; count <= 5; count++) {
         st_pool *pool = pool_make(count, 20000);
-        for (int run = 0; run < 3; run++) {
+        for (int run = 0; run < 2; run++) {
             ring r = {0};
             st_pool_run(pool, ring_turn, &r);
             for (unsigned id = 0; id < count; id++) assert_int_equal(r.wrong[id], 0);
