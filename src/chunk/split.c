@@ -81,6 +81,28 @@ static int split_model(st_span *spans, uint32_t n, const st_model *model, strett
     return code;
 }
 
+/* Layers first..last in halves, the first the larger one. */
+static void halve(st_span *spans, uint32_t *n, uint32_t first, uint32_t last) {
+    uint32_t count = last - first + 1, half = (count + 1) / 2;
+    spans[(*n)++] = (st_span){first, first + half - 1};
+    if (count > 1) spans[(*n)++] = (st_span){first + half, last};
+}
+
+/* What --chunks stands for when it is not given. A model whose last layers borrow KV is cut where the borrowing begins, and each
+ * side in half, as the first engine of this kind cut Gemma 4 E2B: 0-7 8-14 15-24 25-34. */
+static int split_default(st_span *spans, uint32_t *n, const st_model *model, stretto_error *err) {
+    uint32_t own = 0;
+    while (own < model->n_layers && model->layers[own].kv_layer == own) own++;
+    if (own == model->n_layers) {
+        *n = model->n_layers < DEFAULT_CHUNKS ? model->n_layers : DEFAULT_CHUNKS;
+        return split_model(spans, *n, model, err);
+    }
+    *n = 0;
+    halve(spans, n, 0, own - 1);
+    halve(spans, n, own, model->n_layers - 1);
+    return 0;
+}
+
 /* A number without sign or space, or false. */
 static bool read_number(const char **at, uint32_t *value) {
     if (!isdigit((unsigned char)**at)) return false;
@@ -132,10 +154,7 @@ static int read_ranges(st_span *spans, uint32_t *n, const char *text, uint32_t n
 }
 
 int st_split_parse(st_span *spans, uint32_t *n, const char *text, const st_model *model, stretto_error *err) {
-    if (!text) {
-        *n = model->n_layers < DEFAULT_CHUNKS ? model->n_layers : DEFAULT_CHUNKS;
-        return split_model(spans, *n, model, err);
-    }
+    if (!text) return split_default(spans, n, model, err);
     if (strspn(text, "0123456789") == strlen(text) && *text) {
         *n = (uint32_t)(strlen(text) > 9 ? UINT32_MAX : strtoul(text, NULL, 10));
         return split_model(spans, *n, model, err);

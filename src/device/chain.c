@@ -200,6 +200,8 @@ static int forward_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n
         c->calls[i].batch.n = n;
         c->calls[i].batch.n_wanted = n_wanted;
     }
+    /* Before the run: one that fails half-way has stored something too. */
+    if (c->n_past + n > c->n_stored) c->n_stored = c->n_past + n;
     int code = run_calls(c, err);
     if (code) return code;
     c->n_past += n;
@@ -255,8 +257,8 @@ int st_chain_truncate(st_chain *c, uint32_t n, stretto_error *err) {
 }
 
 void st_chain_reset(st_chain *c) {
-    for (uint32_t i = 0; i < c->n_chunks; i++) st_kv_reset(c->calls[i].kv);
-    c->n_past = 0;
+    for (uint32_t i = 0; i < c->n_chunks; i++) st_kv_reset(c->calls[i].kv, c->n_stored);
+    c->n_past = c->n_stored = 0;
 }
 
 uint32_t st_chain_n_chunks(const st_chain *c) { return c->n_chunks; }

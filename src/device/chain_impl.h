@@ -34,6 +34,7 @@ struct st_chain {
     int32_t *argmax;       /* [max_logits] */
     uint32_t *wanted;      /* [max_logits] */
     uint32_t n_past;
+    uint32_t n_stored;     /* the most positions there have been since the last reset */
     uint32_t last_wanted;  /* row of the last position whose logits were wanted */
 };
 

@@ -99,7 +99,7 @@ static void counts_out_of_range(void **state) {
 
 /* ---- --chunks ---- */
 
-static st_layer layers[30];
+static st_layer layers[35];
 static st_model model = {.n_layers = 30, .layers = layers, .d_model = 8};
 
 static void ranges(void **state) {
@@ -111,6 +111,25 @@ static void ranges(void **state) {
     static const uint32_t expected[][2] = {{0, 7}, {8, 14}, {15, 15}, {16, 29}};
     assert_int_equal(n, 4);
     spans_are(spans, 4, expected);
+}
+
+/* Gemma 4 E2B: the last 20 of 35 layers borrow KV. */
+static void borrowed_kv(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 35; i++) layers[i].kv_layer = i < 15 ? i : 13;
+    st_model e2b = {.n_layers = 35, .layers = layers, .d_model = 8};
+    st_span spans[ST_MAX_CHUNKS];
+    uint32_t n = 0;
+    stretto_error err = {0};
+    assert_int_equal(st_split_parse(spans, &n, NULL, &e2b, &err), 0);
+    static const uint32_t expected[][2] = {{0, 7}, {8, 14}, {15, 24}, {25, 34}};
+    assert_int_equal(n, 4);
+    spans_are(spans, 4, expected);
+    st_chunk chunks[4];
+    st_chunks_describe(chunks, spans, 4, &e2b);
+    assert_int_equal(chunks[1].n_borrowed, 0);
+    assert_int_equal(chunks[2].n_borrowed, 1);
+    assert_int_equal(chunks[3].borrowed[0], 13);
 }
 
 static void refused(const char *text, const char *part) {
@@ -143,6 +162,6 @@ static void ranges_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(smollm2_default), cmocka_unit_test(best_there_is),
                                        cmocka_unit_test(counts_out_of_range), cmocka_unit_test(ranges),
-                                       cmocka_unit_test(ranges_refused)};
+                                       cmocka_unit_test(ranges_refused), cmocka_unit_test(borrowed_kv)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
