@@ -5,29 +5,31 @@
 
 #include <string.h>
 
-/* Length of the valid UTF-8 character at s (n bytes left), or 0. RFC 3629: no overlong forms, no surrogates. */
-static size_t character_length(const unsigned char *s, size_t n) {
-    if (s[0] < 0x80) return 1;
-    size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || n < len) return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
+/* Bytes of the UTF-8 character that s begins with (n bytes left), or of as much of one as is valid: what Unicode calls a
+ * maximal subpart (section 3.9, U+FFFD substitution), at least 1. RFC 3629: no overlong forms, no surrogates. */
+static size_t character_part(const unsigned char *s, size_t n, bool *whole) {
+    size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    size_t have = 1;
+    unsigned char least = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80; /* of the second byte */
+    unsigned char most = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+    *whole = len == 1;
+    if (*whole || s[0] < 0xc2 || s[0] > 0xf4) return 1;
+    while (have < len && have < n && s[have] >= least && s[have] <= most) {
+        have++;
+        least = 0x80;
+        most = 0xbf;
     }
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return overlong || beyond ? 0 : len;
+    *whole = have == len;
+    return have;
 }
 
 json_t *cli_json_text(const char *bytes, size_t n) {
     st_buf clean = {0};
     for (size_t at = 0; at < n;) {
-        size_t len = character_length((const unsigned char *)bytes + at, n - at);
-        if (len) {
-            st_buf_add(&clean, bytes + at, len);
-        } else {
-            st_buf_text(&clean, "\xef\xbf\xbd");
-        }
-        at += len ? len : 1;
+        bool whole;
+        size_t len = character_part((const unsigned char *)bytes + at, n - at, &whole);
+        st_buf_add(&clean, whole ? bytes + at : "\xef\xbf\xbd", whole ? len : 3);
+        at += len;
     }
     json_t *text = clean.failed ? NULL : json_stringn(clean.len ? clean.data : "", clean.len);
     st_buf_free(&clean);

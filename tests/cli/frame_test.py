@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""The frame around the subcommands: help, errors, exit codes, output that goes nowhere, man pages, completions."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import support
+from support import DONE, FAILED, GOLDEN, LLAMA, PAGES, REFUSED, STRETTO, USAGE
+
+COMMANDS = ["probe", "audit", "spike", "run", "bench", "inspect", "tokenize", "logits", "perplexity", "units", "synth",
+            "help"]
+
+
+class Help(support.CommandTest):
+    def test_version(self):
+        self.assertRegex(self.done("--version"), rb"^stretto \d+\.\d+\.\d+\n$")
+
+    def test_overview_names_every_command(self):
+        text = self.done("help").decode()
+        self.assertEqual(text, self.done("--help").decode())
+        listed = re.findall(r"^  ([a-z]+) +\S", text.split("commands:")[1].split("examples:")[0], re.M)
+        self.assertEqual(sorted(listed), sorted(COMMANDS))
+
+    def test_every_command_has_help_with_examples_in_80_columns(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                text = self.done(command, "--help").decode()
+                self.assertEqual(text, self.done("help", command).decode())
+                self.assertIn("usage: stretto " + command, text)
+                self.assertIn("examples:", text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertLessEqual(max(map(len, self.done("help").decode().splitlines())), 80)
+
+    def test_every_result_can_be_had_as_json(self):
+        for command in COMMANDS:
+            if command != "help":
+                self.assertIn("--json", self.done(command, "--help").decode(), command)
+
+    def test_options_of_the_fixed_command_line(self):
+        fixed = {"tokenize": "-m -p -f --special --bos", "logits": "-m --ids --at --last --top --full --json",
+                 "run": "-m -p -f -n --dump-ids --chunks --units --place --threads --chat --temp --top-k --top-p --min-p "
+                        "--repeat-penalty --seed --kv-type --ctx",
+                 "perplexity": "-m -f --ids --json", "inspect": "--json", "audit": "-m --json",
+                 "probe": "-m --pairs --arrangement --rounds --budget --seed --json", "spike": "-m -o",
+                 "bench": "-m -p -n -d -r --threads --json", "synth": "--like --type --scale -o", "units": "--json"}
+        for command, options in fixed.items():
+            text = self.done(command, "--help").decode()
+            for option in options.split():
+                self.assertRegex(text, rf"(^|\s){option}[ ,\n]", f"{command} {option}")
+
+
+class Usage(support.CommandTest):
+    def test_nothing_given(self):
+        result = support.run()
+        self.assertEqual(result.returncode, USAGE)
+        self.assertEqual(result.stdout, b"")
+        self.assertIn(b"usage: stretto COMMAND", result.stderr)
+
+    def test_unknown_command_names_the_nearest(self):
+        self.fails(USAGE, "porbe", says=["porbe", "did you mean probe?"])
+        self.fails(USAGE, "tok", says="did you mean tokenize?")
+        self.fails(USAGE, "frobnicate", says=["frobnicate", "stretto help"])
+        self.fails(USAGE, "-m", "x", says="command comes first")
+        self.fails(USAGE, "help", "rnu", says="did you mean run?")
+
+    def test_unknown_option_names_the_nearest(self):
+        self.fails(USAGE, "run", "--promt", "x", says=["run", "--promt", "did you mean --prompt?"])
+        self.fails(USAGE, "run", "--thread-count=2", says="--thread-count")
+        self.fails(USAGE, "run", "-Z", says="-Z")
+        self.fails(USAGE, "run", "--t", "1", says=["--t", "ambiguous"])
+
+    def test_values(self):
+        self.fails(USAGE, "run", "-n", says=["--tokens", "N"])
+        self.fails(USAGE, "run", "-n", "-5", says=["--tokens", "-5"])
+        self.fails(USAGE, "run", "-n", "5x", says="5x")
+        self.fails(USAGE, "run", "-n", "99999999999999999999", says="9999999")
+        self.fails(USAGE, "run", "--temp", "hot", says=["--temp", "hot"])
+        self.fails(USAGE, "run", "--temp", "nan", says=["--temp", "nan"])
+        self.fails(USAGE, "run", "--temp", "-1", says="--temp")
+        self.fails(USAGE, "run", "--top-p", "1.5", says=["--top-p", "0 to 1"])
+        self.fails(USAGE, "run", "--kv-type", "f8", says=["--kv-type", "f16|f32", "f8"])
+        self.fails(USAGE, "run", "--chat=yes", says=["--chat", "no value"])
+        self.fails(USAGE, "run", "--seed", "-1", says="--seed")
+        self.fails(USAGE, "logits", "--at", "1,,2", says="1,,2")
+        self.fails(USAGE, "run", "surplus", says="surplus")
+        self.fails(USAGE, "inspect", LLAMA, "surplus", says="surplus")
+
+    def test_contradictions(self):
+        self.fails(USAGE, "run", "-p", "x", says="-m MODEL")
+        self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "-f", "y", says=["-p", "-f"])
+        self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "--ids", "y", says="--ids")
+        self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "-s", "y", says="--chat")
+        self.fails(USAGE, "logits", "-m", LLAMA, says="--ids")
+        self.fails(USAGE, "logits", "-m", LLAMA, "--ids", "-", "--at", "0", "--last", stdin="1 2", says="--last")
+        self.fails(USAGE, "logits", "-m", LLAMA, "--ids", "-", "--full", stdin="1 2", says="--json")
+        self.fails(USAGE, "synth", "--like", "smollm2-135m", says="-o")
+        self.fails(USAGE, "spike", "-m", LLAMA, says="-o")
+
+
+class Models(support.CommandTest):
+    """A name or a path after -m. The program is copied away from the project, so that no fetched model is found."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.program = os.path.join(self.folder.name, "bin", "stretto")
+        os.mkdir(os.path.dirname(self.program))
+        shutil.copy(STRETTO, self.program)
+        self.env = {"STRETTO_MODELS": None, "XDG_DATA_HOME": None, "HOME": self.folder.name, "cwd": self.folder.name,
+                    "program": self.program}
+
+    def test_missing(self):
+        self.fails(FAILED, "inspect", "smollm2", says=["smollm2", "scripts/get-model smollm2"], **self.env)
+        self.fails(FAILED, "inspect", "smolm2", says="did you mean smollm2?", **self.env)
+        self.fails(FAILED, "inspect", "no/such.gguf", says=["no/such.gguf", "No such file"], **self.env)
+        self.fails(FAILED, "inspect", "frob", says=["frob", "known name"], **self.env)
+        self.fails(FAILED, "inspect", self.folder.name, says=self.folder.name, **self.env)
+
+    def check_found(self, folder, **env):
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "SmolLM2-135M-Instruct.Q4_1.gguf")
+        shutil.copy(LLAMA, path)
+        self.assertIn("llama", self.done("inspect", "smollm2", **{**self.env, **env}).decode())
+        os.remove(path)
+
+    def test_where_names_are_looked_for(self):
+        at = self.folder.name
+        self.check_found(os.path.join(at, "mine"), STRETTO_MODELS=os.path.join(at, "mine"))
+        self.check_found(os.path.join(at, "models"))
+        self.check_found(os.path.join(at, "models"), cwd="/")
+        self.check_found(os.path.join(at, "data", "stretto", "models"), XDG_DATA_HOME=os.path.join(at, "data"))
+        self.check_found(os.path.join(at, ".local", "share", "stretto", "models"))
+
+    def test_a_file_of_that_name_wins(self):
+        shutil.copy(LLAMA, os.path.join(self.folder.name, "smollm2"))
+        self.assertIn(b"llama", self.done("inspect", "smollm2", **self.env))
+
+
+class Refused(support.CommandTest):
+    def test_truncated_file_names_tensor_and_bytes(self):
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file, open(LLAMA, "rb") as whole:
+            file.write(whole.read()[:-1000])
+            file.flush()
+            self.fails(REFUSED, "run", "-m", file.name, "-p", "hi", says=[file.name, "tensor", "bytes"])
+
+    def test_not_a_model(self):
+        self.fails(REFUSED, "inspect", os.path.join(GOLDEN, "perplexity.json"), says="perplexity.json")
+
+    def test_names_out_of_a_file_do_not_steer_the_terminal(self):
+        with tempfile.NamedTemporaryFile(suffix="\x1b[31m.gguf") as file:
+            file.write(b"GGUF" + bytes(100))
+            file.flush()
+            self.assertNotIn("\x1b", self.fails(REFUSED, "inspect", file.name))
+
+
+class Output(support.CommandTest):
+    def shell(self, line):
+        return subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
+                              env=support.environment(S=STRETTO, M=LLAMA), check=False)
+
+    def test_full_disk(self):
+        for command in ("help", "units --json", "tokenize -m $M -p x", "run -q -m $M -p x -n 2", "inspect $M --json"):
+            result = self.shell(f'"$S" {command} > /dev/full')
+            self.assertEqual(result.returncode, FAILED, command)
+            self.assertIn(b"cannot write results to standard output: No space left", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_closed_output(self):
+        for command in ("help", "tokenize -m $M -p x", "run -q -m $M -p x -n 2"):
+            result = self.shell(f'"$S" {command} >&-')
+            self.assertEqual(result.returncode, FAILED, command)
+            self.assertIn(b"standard output is closed", result.stderr)
+
+    def test_closed_pipe_ends_a_generation(self):
+        result = self.shell('{ "$S" run -q -m $M -p x -n 60 --ignore-eos --dump-ids; echo code $? >&2; } | true')
+        self.assertIn(b"code 1", result.stderr)
+        self.assertIn(b"Broken pipe", result.stderr)
+
+    def test_closed_input_and_errors(self):
+        result = self.shell('"$S" tokenize -m $M <&-')
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn(b"cannot read standard input", result.stderr)
+        self.assertEqual(self.shell('"$S" tokenize -m $M -p x 2>&-').returncode, DONE)
+
+    def test_no_colour_and_no_progress_in_a_pipe(self):
+        for command in ("units", "audit -m $M -r 2", "bench -m $M -p 4 -n 2 -r 1"):
+            result = self.shell(f'"$S" {command}')
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertNotIn(b"\x1b", result.stdout + result.stderr)
+
+
+class Pages(support.CommandTest):
+    def test_man_pages_are_well_formed(self):
+        if not shutil.which("groff"):
+            self.skipTest("no groff")
+        pages = os.path.join(PAGES, "man")
+        self.assertEqual(sorted(os.listdir(pages)), sorted(["stretto.1"] + [f"stretto-{c}.1" for c in COMMANDS]))
+        for name in os.listdir(pages):
+            result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", os.path.join(pages, name)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), name)
+            self.assertIn(b"EXIT STATUS", re.sub(rb"\x1b\[\d*m|.\x08", b"", result.stdout), name)
+
+    def test_man_page_has_every_option(self):
+        for command in COMMANDS:
+            page = self.done("help", "--man", command).decode().replace("\\-", "-")
+            for option in re.findall(r"(--[a-z-]+)", self.done(command, "--help").decode().split("options:")[1]):
+                self.assertIn(option, page)
+
+    def test_zsh_completion_parses(self):
+        text = self.done("help", "--completion", "zsh")
+        self.assertTrue(text.startswith(b"#compdef stretto\n"))
+        for command in COMMANDS:
+            self.assertIn(f"{command}) _arguments".encode(), text)
+        if shutil.which("zsh"):
+            self.assertEqual(subprocess.run(["zsh", "-n"], input=text, check=False).returncode, 0)
+
+
+class BashCompletion(support.CommandTest):
+    """Asks the completion itself what it offers."""
+
+    def offers(self, *words):
+        script = self.done("help", "--completion", "bash").decode()
+        script += f"\nCOMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _stretto; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
+        result = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=GOLDEN, check=True)
+        self.assertEqual(result.stderr, b"")
+        return result.stdout.decode().split()
+
+    def test_commands(self):
+        self.assertEqual(self.offers("stretto", "pe"), ["perplexity"])
+        self.assertGreater(set(self.offers("stretto", "''")), set(COMMANDS))
+
+    def test_options_and_values(self):
+        self.assertEqual(self.offers("stretto", "run", "--kv"), ["--kv-type"])
+        self.assertEqual(self.offers("stretto", "run", "--kv-type", "f3"), ["f32"])
+        self.assertEqual(self.offers("stretto", "run", "-m", "smol"), ["smollm2"])
+        self.assertEqual(sorted(self.offers("stretto", "inspect", "tiny-llama-F")), ["tiny-llama-F32.gguf", "tiny-llama-F32.json"])
+        self.assertEqual(self.offers("stretto", "run", "-f", "perp"), ["perplexity.json"])
+        self.assertEqual(self.offers("stretto", "run", "-n", "x"), [])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""run: the same ids whatever the arrangement, text as it comes, and ways to end."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import support
+from support import DONE, GEMMA, GOLDEN, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
+
+CORES = len(os.sched_getaffinity(0))
+
+
+class Ids(support.CommandTest):
+    """Greedy ids of the tiny models are known, and nothing but the model decides them."""
+
+    def greedy(self, model, *options, n=16, **env):
+        ids = support.golden(os.path.basename(model).replace(".gguf", ".json"))["ids"]
+        return self.ids("run", "-m", model, "--ids", "-", "-n", n, "--dump-ids", "--ignore-eos", *options,
+                        stdin=" ".join(map(str, ids)), **env)
+
+    def test_golden(self):
+        for name in ("tiny-llama-F32", "tiny-gemma3-F32"):
+            model = os.path.join(GOLDEN, name + ".gguf")
+            for env in ({}, {"STRETTO_CPU": "scalar"}):
+                self.assertEqual(self.greedy(model, **env), support.golden(name + ".json")["greedy"], (name, env))
+
+    def test_arrangements(self):
+        for model in (LLAMA, GEMMA):
+            expected = self.greedy(model, n=40)
+            arrangements = [["--chunks", "1"], ["--chunks", "2"], ["--chunks", "0-0,1-2,3-3"], ["--threads", "1"], ["--batch", "1"],
+                            ["--batch", "7"], ["--units", "cpu:0"], ["--place", "2=cpu:0"], ["--ctx", "200"]]
+            if CORES > 1:
+                arrangements += [["--place", "1=cpu:0,3=cpu:1"], ["--units", "cpu:0,cpu:1", "--place", "1-2=cpu:1"],
+                                 ["--units", "cpu:0+1"], ["--units", "cpu:0-1"]]
+            layers = self.done_json("inspect", model)["shapes"]["layers"]
+            for options in arrangements:
+                if "0-0,1-2,3-3" in options and layers != 4:
+                    options = ["--chunks", f"0-0,1-{layers - 1}"]
+                with self.subTest(model=model, options=options):
+                    self.assertEqual(self.greedy(model, *options, n=40), expected)
+
+    def test_the_spike_changes_nothing(self):
+        expected = self.greedy(LLAMA)
+        words = ["run", "-m", LLAMA, "--ids", "-", "-n", "16", "--dump-ids", "--ignore-eos"]
+        stdin = " ".join(map(str, support.golden("tiny-llama-F32.json")["ids"]))
+        result = support.run(*words, stdin=stdin, CHUNK_PIPELINE_SPIKE="1")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertEqual([int(word) for word in result.stdout.split()], expected)
+        lines = [line for line in result.stderr.decode().splitlines() if line.startswith("[Spike]")]
+        self.assertIn("chunk1", lines[0])
+        self.assertIn("chunk3", lines[0])
+        for arm in ("solo_a", "solo_b", "serial", "parallel"):
+            trials = [line for line in lines if line.startswith(f"[Spike] {arm} ms:")]
+            self.assertEqual(len(trials), 1)
+            self.assertEqual(len(trials[0].split(":")[1].split()), 10)
+        self.assertIn("overlap factor", lines[-1])
+        self.assertNotIn("[Spike]", support.run(*words, stdin=stdin, CHUNK_PIPELINE_SPIKE="0").stderr.decode())
+
+    def test_the_spike_with_few_chunks(self):
+        for chunks, said in (("2", "chunk2"), ("1", "warning")):
+            result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "2", "--chunks", chunks, CHUNK_PIPELINE_SPIKE="1")
+            self.assertEqual(result.returncode, DONE)
+            self.assertIn(said, result.stderr.decode())
+
+
+class Text(support.CommandTest):
+    def test_prompt_from_everywhere(self):
+        words = ["run", "-m", LLAMA, "-n", "5", "--dump-ids"]
+        expected = self.ids(*words, "-p", "hello")
+        self.assertEqual(self.ids(*words, stdin="hello"), expected)
+        self.assertEqual(self.ids(*words, "-f", "-", stdin="hello"), expected)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"hello")
+            file.flush()
+            self.assertEqual(self.ids(*words, "-f", file.name), expected)
+
+    def test_bytes_of_the_prompt_are_kept(self):
+        words = ["run", "-m", LLAMA, "-n", "1", "--json"]
+        for text in (b"a\r\nb", b"\xef\xbb\xbfa", b"a\0b", b"a\n"):
+            n = len(self.ids("tokenize", "-m", LLAMA, stdin=text))
+            self.assertEqual(json.loads(self.done(*words, stdin=text))["prompt_tokens"], n, text)
+
+    def test_text_and_ids_agree(self):
+        got = self.done_json("run", "-m", LLAMA, "-p", "hello", "-n", "30")
+        self.assertEqual(len(got["ids"]), got["generated_tokens"])
+        text = self.done("run", "-m", LLAMA, "-p", "hello", "-n", "30")
+        self.assertEqual(text.decode("utf-8", "replace"), got["text"])
+
+    def test_bos_is_added(self):
+        got = self.done_json("run", "-m", GEMMA, "-p", "hello", "-n", "1")
+        self.assertEqual(got["prompt_tokens"], len(self.ids("tokenize", "-m", GEMMA, "-p", "hello", "--bos")))
+
+    def test_json_has_the_times(self):
+        got = self.done_json("run", "-m", LLAMA, "-p", "hello", "-n", "8", "--ignore-eos")
+        self.assertEqual(got["finish_reason"], "length")
+        self.assertGreaterEqual(got["ttft_ms"], got["prefill_ms"])
+        self.assertAlmostEqual(got["decode_tokens_per_s"] / (7 / got["decode_ms"] * 1000), 1, 4)
+        self.assertAlmostEqual(got["prefill_tokens_per_s"] / (got["prompt_tokens"] / got["prefill_ms"] * 1000), 1, 4)
+        for key in ("version", "command_line", "seed", "load_ms"):
+            self.assertIn(key, got)
+
+    def test_speeds_on_standard_error(self):
+        result = support.run("run", "-m", LLAMA, "-p", "hello", "-n", "4", "--ignore-eos")
+        text = result.stderr.decode()
+        self.assertRegex(text, r"prompt: \d+ tokens, [\d.]+ tokens/s; first token after [\d.]+ ms")
+        self.assertRegex(text, r"decode: 3 tokens after the first, [\d.]+ tokens/s \(as many as asked for\)")
+        self.assertEqual(support.run("run", "-q", "-m", LLAMA, "-p", "hello", "-n", "4").stderr, b"")
+
+    def test_nothing_asked_for(self):
+        self.assertEqual(self.done("run", "-m", LLAMA, "-p", "hello", "-n", "0"), b"")
+        self.assertEqual(self.done("run", "-m", LLAMA, "-p", "hello", "-n", "0", "--dump-ids"), b"\n")
+
+    def test_no_prompt(self):
+        self.fails(REFUSED, "run", "-m", LLAMA, "-p", "", says="empty")
+        self.assertTrue(self.ids("run", "-m", GEMMA, "-p", "", "-n", "1", "--dump-ids"))  # its BOS is a prompt
+
+    def test_prompt_that_does_not_fit(self):
+        self.fails(REFUSED, "run", "-m", LLAMA, "--ids", "-", "--ctx", "8", stdin="1 2 3 4 5 6 7 8 9 10",
+                   says=["10 tokens", "context of 8", "2 too many"])
+
+    def test_context_fills(self):
+        got = self.done_json("run", "-m", LLAMA, "--ids", "-", "--ctx", "10", "-n", "50", "--ignore-eos", stdin="1 2 3 4 5")
+        self.assertEqual((got["finish_reason"], got["generated_tokens"]), ("context", 6))
+
+
+class Sampling(support.CommandTest):
+    def sample(self, *options):
+        return self.ids("run", "-m", LLAMA, "-p", "hello", "-n", "30", "--dump-ids", "--ignore-eos", *options)
+
+    def test_seeds(self):
+        first = self.sample("--temp", "1.5", "--seed", "7")
+        self.assertEqual(self.sample("--temp", "1.5", "--seed", "7"), first)
+        self.assertEqual(self.sample("--temp", "1.5", "--seed", "7", "--chunks", "1", "--threads", "1"), first)
+        self.assertNotEqual(self.sample("--temp", "1.5", "--seed", "8"), first)
+
+    def test_filters(self):
+        greedy = self.sample()
+        self.assertEqual(self.sample("--temp", "2", "--top-k", "1"), greedy)
+        self.assertEqual(self.sample("--temp", "2", "--top-p", "0.000001"), greedy)
+        self.assertEqual(self.sample("--temp", "2", "--min-p", "1"), greedy)
+        self.assertNotEqual(self.sample("--repeat-penalty", "5"), greedy)
+
+    def test_filter_without_temperature_is_pointed_out(self):
+        result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "1", "--top-k", "40")
+        self.assertEqual(result.returncode, DONE)
+        self.assertRegex(result.stderr.decode(), r"stretto: warning: --top-k .*--temp")
+
+
+class Units(support.CommandTest):
+    def test_what_is_not_there(self):
+        run = ["run", "-m", LLAMA, "-p", "x", "-n", "1"]
+        self.fails(USAGE, *run, "--place", "9=cpu:0", says=["chunk 9", "--chunks"])
+        self.fails(USAGE, *run, "--units", "cpu:999", says="999")
+        self.fails(USAGE, *run, "--units", "gpu:0", says="gpu:0")
+        self.fails(USAGE, *run, "--units", "cpu:0,", says="cpu")
+        self.fails(USAGE, *run, "--place", "1:cpu:0", says=["1:cpu:0", "1=cpu:0"])
+        self.fails(USAGE, *run, "--place", "0=cpu:0", says="0=cpu:0")
+        self.fails(USAGE, *run, "--chunks", "99", says="99")
+        self.fails(USAGE, *run, "--chunks", "1-2", says="1-2")
+        self.fails(USAGE, *run, says=["mmx", "scalar"], STRETTO_CPU="mmx")
+
+    def test_too_many_threads_are_reduced_and_said(self):
+        result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "4", "--threads", "1000", "--dump-ids")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertRegex(result.stderr.decode(), r"stretto: warning: 1000 threads")
+        self.assertEqual(result.stdout, self.done("run", "-m", LLAMA, "-p", "x", "-n", "4", "--dump-ids"))
+
+    def test_idle_unit_is_pointed_out(self):
+        if CORES < 2:
+            self.skipTest("one core")
+        result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "1", "--units", "cpu:0,cpu:1")
+        self.assertEqual(result.returncode, DONE)
+        self.assertRegex(result.stderr.decode(), r"warning: no chunk runs on cpu:1; --place")
+
+    def test_one_allowed_core(self):
+        allowed = os.sched_getaffinity(0)
+        words = ["run", "-m", LLAMA, "-p", "hello", "-n", "8", "--dump-ids"]
+        expected = self.ids(*words)
+        os.sched_setaffinity(0, {min(allowed)})
+        try:
+            self.assertEqual(self.ids(*words), expected)
+            self.assertEqual(len(self.done_json("units")["host"]["cores"]), 1)
+        finally:
+            os.sched_setaffinity(0, allowed)
+
+
+class Interrupts(support.CommandTest):
+    def start(self, *words, stdin=subprocess.DEVNULL):
+        return subprocess.Popen([STRETTO, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=support.environment())
+
+    def test_generation_keeps_what_there_is(self):
+        # The tiny model's context ends a run in a moment, so it is interrupted as soon as something has come.
+        for tries in range(20):
+            process = self.start("run", "-m", LLAMA, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos", "--dump-ids")
+            first = process.stdout.read(1)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+            if process.returncode == INTERRUPTED:
+                break
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertTrue(all(0 <= int(word) < 448 for word in (first + out).split()))
+        self.assertTrue(out.endswith(b"\n"))
+        self.assertRegex(errors.decode(), r"stopped after \d+ of the prompt's tokens and \d+ generated")
+
+    def test_json_keeps_what_there_is(self):
+        process = self.start("bench", "-m", LLAMA, "-p", "0", "-n", "64", "-r", "10000", "--json")
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        tests = json.loads(out)["tests"]
+        self.assertTrue(tests[0]["tokens_per_s"]["samples"])
+
+    def test_waiting_for_standard_input(self):
+        process = self.start("tokenize", "-m", LLAMA, stdin=subprocess.PIPE)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED)
+        self.assertIn(b"standard input", process.stderr.read())
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+
+
+class RealModels(support.CommandTest):
+    PROMPT = "The three main reasons why people learn to cook at home are"
+
+    def model(self, file):
+        path = support.real_model(file)
+        if not path:
+            self.skipTest(f"no {file} (scripts/get-model fetches it)")
+        return path
+
+    def check_greedy(self, file, golden):
+        case = next(p for p in support.golden(golden)["prompts"] if p["name"] == "english")["dequantized_f32"]
+        sure = next((i for i, m in enumerate(case["greedy_margin"]) if m < 0.5), len(case["greedy"]))
+        got = self.ids("run", "-m", self.model(file), "-p", self.PROMPT, "-n", "32", "--dump-ids")
+        self.assertGreaterEqual(sure, 1)
+        self.assertEqual(got[:sure], case["greedy"][:sure])
+
+    def test_smollm2(self):
+        self.check_greedy("SmolLM2-135M-Instruct.Q4_1.gguf", "real-smollm2.json")
+
+    def test_gemma3(self):
+        self.check_greedy("gemma3-270m.gguf", "real-gemma3-270m.json")
+
+    def test_chat_ends_its_turn(self):
+        got = self.done_json("run", "-m", self.model("SmolLM2-135M-Instruct.Q4_1.gguf"), "--chat", "-p",
+                             "What is the capital of France? Answer in one word.")
+        self.assertEqual(got["finish_reason"], "end")
+        self.assertIn("Paris", got["text"])
+        self.assertNotIn("<|im_end|>", got["text"])
+
+
+if __name__ == "__main__":
+    support.main()
