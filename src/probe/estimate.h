@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * From rounds to numbers. Pure functions of a row's rounds. */
+#ifndef ST_PROBE_ESTIMATE_H
+#define ST_PROBE_ESTIMATE_H
+
+#include "probe/record.h"
+
+typedef struct st_estimate_options {
+    double level; /* of the intervals */
+    unsigned resamples;
+    uint64_t seed; /* the same seed and rounds give the same intervals */
+} st_estimate_options;
+
+/* What a look at the rounds so far needs: the reference side and the overlap factors with their intervals. The row has at
+ * least one round. STRETTO_E_MEMORY. */
+int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
+
+/* All of the row's numbers but verdict and cause; flags outliers and skewed rounds. */
+int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * What is timed: from right before a submission, in the submitting thread, to the unit's own stamp of the completion. Not
+ * timed: streaming the rest of the model, letting pools go to sleep, waking the thread that waited. */
+#include "probe/pair.h"
+
+#include "base/error.h"
+
+static uint64_t since(uint64_t begin, uint64_t at) { return at > begin ? at - begin : 0; }
+
+int st_pair_open(st_pair *pair, const st_probe_setup *setup, const st_probe_job *job, stretto_error *err) {
+    *pair = (st_pair){.setup = setup, .job = job};
+    int code = STRETTO_OK;
+    for (unsigned i = 0; i < 2 && code == STRETTO_OK; i++) {
+        pair->step[i] = setup->sides[job->side[i]].steps[job->unit[i]];
+        st_event_init(&pair->done[i]);
+        code = st_queue_open(setup->units[job->unit[i]], &pair->queue[i], err);
+    }
+    if (code == STRETTO_OK && job->arrangement->submit == ST_SUBMIT_TWO_THREADS && !setup->virtual_time)
+        code = st_starter_create(&pair->starter, err);
+    if (code != STRETTO_OK) st_pair_close(pair);
+    return code;
+}
+
+void st_pair_close(st_pair *pair) {
+    st_starter_destroy(pair->starter);
+    for (unsigned i = 0; i < 2; i++) st_queue_close(pair->queue[i]);
+    *pair = (st_pair){0};
+}
+
+/* Puts what the event of one side says into the sample. */
+static void sample_side(st_sample *sample, unsigned side, const st_event *done, uint64_t begin) {
+    sample->start_ns[side] = since(begin, done->start_ns);
+    sample->end_ns[side] = since(begin, done->end_ns);
+    if (sample->end_ns[side] > sample->wall_ns) sample->wall_ns = sample->end_ns[side];
+}
+
+static int time_solo(st_pair *pair, unsigned side, uint64_t begin, st_sample *sample, stretto_error *err) {
+    int code = st_run_step(pair->queue[side], pair->step[side], &pair->done[side], err);
+    if (code == STRETTO_OK) sample_side(sample, side, &pair->done[side], begin);
+    return code;
+}
+
+static int time_serial(st_pair *pair, st_sample *sample, stretto_error *err) {
+    uint64_t begin = st_clock_now(&pair->setup->clock);
+    int code = time_solo(pair, 0, begin, sample, err);
+    return code != STRETTO_OK ? code : time_solo(pair, 1, begin, sample, err);
+}
+
+static int time_queued(st_pair *pair, st_sample *sample, stretto_error *err) {
+    uint64_t begin = st_clock_now(&pair->setup->clock);
+    int first = st_submit(pair->queue[0], pair->step[0], NULL, 0, &pair->done[0], err);
+    if (first != STRETTO_OK) return first;
+    stretto_error second_error;
+    int second = st_submit(pair->queue[0], pair->step[1], NULL, 0, &pair->done[1], &second_error);
+    if (second == STRETTO_OK) second = st_event_wait(&pair->done[1], &second_error);
+    first = st_event_wait(&pair->done[0], err); /* done already: its queue runs in order */
+    if (first != STRETTO_OK) return first;
+    if (second != STRETTO_OK) return st_fail(err, second, "%s", second_error.text);
+    for (unsigned i = 0; i < 2; i++) sample_side(sample, i, &pair->done[i], begin);
+    return STRETTO_OK;
+}
+
+static int time_parallel(st_pair *pair, st_sample *sample, stretto_error *err) {
+    st_start_side sides[2] = {{.queue = pair->queue[0], .step = pair->step[0], .done = &pair->done[0]},
+                              {.queue = pair->queue[1], .step = pair->step[1], .done = &pair->done[1]}};
+    st_start_both(pair->starter, &pair->setup->clock, sides);
+    for (unsigned i = 0; i < 2; i++)
+        if (sides[i].code != STRETTO_OK) return st_fail(err, sides[i].code, "%s", sides[i].error.text);
+    bool a_first = sides[0].begin_ns <= sides[1].begin_ns;
+    uint64_t begin = sides[a_first ? 0 : 1].begin_ns;
+    sample->skew_ns = sides[a_first ? 1 : 0].begin_ns - begin;
+    for (unsigned i = 0; i < 2; i++) sample_side(sample, i, &pair->done[i], begin);
+    return STRETTO_OK;
+}
+
+int st_pair_time(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
+    const st_probe_setup *setup = pair->setup;
+    *sample = (st_sample){0};
+    if (setup->evict) setup->evict(setup->evict_arg, pair->job);
+    /* Idle pools spin for a while, which would be measured as the slowness of others. */
+    for (unsigned i = 0; i < setup->n_units; i++) st_unit_quiet(setup->units[i]);
+    switch (arm) {
+    case ST_ARM_SOLO_A:
+    case ST_ARM_SOLO_B: return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&setup->clock), sample, err);
+    case ST_ARM_SERIAL: return time_serial(pair, sample, err);
+    case ST_ARM_QUEUED: return time_queued(pair, sample, err);
+    default: return time_parallel(pair, sample, err);
+    }
+}

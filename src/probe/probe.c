@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/probe.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "probe/conditions.h"
+#include "probe/rounds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether each side can run where the job puts it. */
+static int job_check_units(const st_probe_setup *setup, const st_probe_job *job, stretto_error *err) {
+    const char *name = job->arrangement->name;
+    for (unsigned i = 0; i < 2; i++) {
+        if (job->unit[i] >= setup->n_units)
+            return st_fail(err, STRETTO_E_USAGE, "%s: unit %u is asked for, but there are %u", name, job->unit[i],
+                           setup->n_units);
+        const st_probe_side *side = &setup->sides[job->side[i]];
+        st_unit_info info;
+        st_unit_info_get(setup->units[job->unit[i]], &info);
+        if (!side->steps[job->unit[i]])
+            return st_fail(err, STRETTO_E_USAGE, "%s: %s cannot run on %s", name, side->name, info.name);
+    }
+    unsigned wanted = job->arrangement->n_units, n_units = job->unit[0] == job->unit[1] ? 1 : 2;
+    if (wanted == 0 || wanted == n_units) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, but %s and %s are on %s", name,
+                   wanted == 1 ? "one unit" : "two units", setup->sides[job->side[0]].name,
+                   setup->sides[job->side[1]].name, n_units == 1 ? "one" : "two");
+}
+
+static int job_check(const st_probe_setup *setup, const st_probe_job *job, stretto_error *err) {
+    const char *name = job->arrangement->name;
+    for (unsigned i = 0; i < 2; i++)
+        if (job->side[i] >= setup->n_sides)
+            return st_fail(err, STRETTO_E_USAGE, "%s: side %u is asked for, but there are %u", name, job->side[i],
+                           setup->n_sides);
+    if (job->side[0] == job->side[1])
+        return st_fail(err, STRETTO_E_USAGE, "%s: %s is on both sides: a pair needs two", name,
+                       setup->sides[job->side[0]].name);
+    return job->skip ? STRETTO_OK : job_check_units(setup, job, err);
+}
+
+static void row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job) {
+    row->arrangement = job->arrangement;
+    row->chain = job->chain;
+    row->one_unit = !job->skip && job->unit[0] == job->unit[1];
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(row->name[i], sizeof row->name[i], "%s", setup->sides[job->side[i]].name);
+        if (job->skip) continue;
+        st_unit_info info;
+        st_unit_info_get(setup->units[job->unit[i]], &info);
+        snprintf(row->unit[i], sizeof row->unit[i], "%s", info.name);
+        const st_step *step = setup->sides[job->side[i]].steps[job->unit[i]];
+        row->bytes[i] = step->bytes;
+        row->operations[i] = step->operations;
+    }
+    row->arms = st_pair_arms(row->one_unit);
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) row->n_arms += row->arms >> arm & 1;
+}
+
+static void row_skip(st_probe_row *row, int code, enum st_stop stop, const char *why) {
+    st_fail(&row->error, code, "%s", why);
+    row->stop = stop;
+    row->flags = ST_ROW_FEW;
+    row->rounds_needed = ST_PROBE_LEAST_ROUNDS;
+    snprintf(row->evidence, sizeof row->evidence, "not measured: %.280s", why);
+}
+
+static int rows_create(st_probe_record *record, const st_probe_setup *setup, stretto_error *err) {
+    for (unsigned i = 0; i < setup->n_jobs; i++) {
+        int code = job_check(setup, &setup->jobs[i], err);
+        if (code != STRETTO_OK) return code;
+    }
+    if (setup->n_jobs == 0) return st_fail(err, STRETTO_E_USAGE, "nothing to probe");
+    record->rows = st_alloc(setup->n_jobs, sizeof *record->rows);
+    if (!record->rows) return st_fail_memory(err, "the probe's record", setup->n_jobs * sizeof *record->rows);
+    record->n_rows = setup->n_jobs;
+    for (unsigned i = 0; i < setup->n_jobs; i++) row_describe(&record->rows[i], setup, &setup->jobs[i]);
+    return STRETTO_OK;
+}
+
+static void record_begin(st_probe_record *record, const st_probe_setup *setup) {
+    *record = (st_probe_record){.cache = setup->evict ? ST_CACHE_STEP : ST_CACHE_WARM,
+                                .seed = setup->seed,
+                                .rounds = setup->limits.rounds,
+                                .budget_ns = setup->limits.budget_ns,
+                                .precision = setup->limits.precision > 0 ? setup->limits.precision : ST_PROBE_PRECISION};
+    snprintf(record->title, sizeof record->title, "%s", setup->title ? setup->title : "");
+}
+
+static void conditions_before(st_probe_record *record, const st_probe_setup *setup) {
+    if (setup->virtual_time) return;
+    record->has_conditions = true;
+    st_conditions_read(&record->before, setup->host, "");
+    st_tracing_warn(&record->warnings, getenv);
+}
+
+/* The machine is read anew, since its limits may have changed meanwhile. */
+static void conditions_after(st_probe_record *record, const st_probe_setup *setup) {
+    if (!record->has_conditions) return;
+    st_host now;
+    bool read = setup->host && st_host_read(&now, "", NULL) == STRETTO_OK;
+    st_conditions_read(&record->after, read ? &now : setup->host, "");
+    if (read) st_host_free(&now);
+}
+
+/* An equal part of what is left of the budget for each row to come. */
+static uint64_t row_deadline(uint64_t now, uint64_t end, unsigned rows_left) {
+    if (end == 0) return 0;
+    return now < end ? now + (end - now) / rows_left : now;
+}
+
+static st_row_plan row_plan(const st_probe_setup *setup, unsigned i, uint64_t end, bool *ran) {
+    const st_probe_job *job = &setup->jobs[i];
+    st_row_plan plan = {.job = i, .end_ns = end, .seed = setup->seed + i};
+    plan.deadline_ns = row_deadline(st_clock_now(&setup->clock), end, setup->n_jobs - i);
+    for (unsigned side = 0; side < 2; side++) {
+        bool *did = &ran[job->side[side] * setup->n_units + job->unit[side]];
+        plan.cold[side] = !*did;
+        *did = true;
+    }
+    return plan;
+}
+
+/* ran[side * n_units + unit]: the side has run there. */
+static int rows_measure(st_probe_record *record, const st_probe_setup *setup, bool *ran, stretto_error *err) {
+    uint64_t begin = st_clock_now(&setup->clock), end = setup->limits.budget_ns ? begin + setup->limits.budget_ns : 0;
+    int first = STRETTO_OK;
+    bool stopped = false;
+    for (unsigned i = 0; i < setup->n_jobs; i++) {
+        st_probe_row *row = &record->rows[i];
+        if (setup->jobs[i].skip) {
+            row_skip(row, STRETTO_E_USAGE, ST_STOP_SKIPPED, setup->jobs[i].skip);
+        } else if (stopped) {
+            row_skip(row, STRETTO_E_STOPPED, ST_STOP_CANCELLED, "stopped on request");
+        } else {
+            st_row_plan plan = row_plan(setup, i, end, ran);
+            stretto_error problem;
+            int code = st_row_measure(setup, &plan, row, &problem);
+            stopped = code == STRETTO_E_STOPPED;
+            if (code != STRETTO_OK && first == STRETTO_OK) first = st_fail(err, code, "%s", problem.text);
+        }
+    }
+    record->duration_ns = st_clock_now(&setup->clock) - begin;
+    return first;
+}
+
+int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err) {
+    record_begin(record, setup);
+    int code = rows_create(record, setup, err);
+    if (code != STRETTO_OK) return code;
+    bool *ran = st_alloc((size_t)setup->n_sides * setup->n_units, sizeof *ran);
+    if (!ran) return st_fail_memory(err, "the probe's record", (size_t)setup->n_sides * setup->n_units);
+    conditions_before(record, setup);
+    code = rows_measure(record, setup, ran, err);
+    conditions_after(record, setup);
+    st_conditions_warn(record);
+    st_free(ran);
+    return code;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * What a probe found. Records own their numbers and their text, so that they outlive units, models and queues; a writer
+ * in src/report needs nothing else. Times are nanoseconds. */
+#ifndef ST_PROBE_RECORD_H
+#define ST_PROBE_RECORD_H
+
+#include "base/buf.h"
+#include "probe/arrangement.h"
+#include "stat/stat.h"
+#include "stretto/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ST_PROBE_NAME 48
+
+/* One arm of one round. Side 0 is a, side 1 is b; a side that has no part in the arm has zeros. */
+typedef struct st_sample {
+    uint64_t wall_ns;     /* from the common start to the last completion */
+    uint64_t start_ns[2]; /* when the unit began and ended each side, since the common start */
+    uint64_t end_ns[2];
+    uint64_t skew_ns;     /* how far apart the two sides were submitted; parallel arm only */
+} st_sample;
+
+enum st_round_flag {
+    ST_ROUND_OUTLIER = 1, /* an arm is an outlier among its kind; kept in all numbers */
+    ST_ROUND_SKEW = 2,    /* the sides started further apart than 5 % of the shorter side */
+};
+
+typedef struct st_round {
+    uint64_t begin_ns;            /* since the first round */
+    st_sample arms[ST_ARM_COUNT]; /* those of the row */
+    uint8_t order[ST_ARM_COUNT];  /* enum st_arm in the order of execution, n_arms of them */
+    unsigned flags;               /* enum st_round_flag */
+    unsigned outliers;            /* mask of arms */
+} st_round;
+
+/* How the sides of a parallel arm ended, against what each takes alone and what a serial device would make of both. */
+enum st_class {
+    ST_CLASS_SOLO,      /* both at their solo times */
+    ST_CLASS_A_FIRST,   /* a at its solo time, b at the sum */
+    ST_CLASS_B_FIRST,   /* b at its solo time, a at the sum */
+    ST_CLASS_SLICED,    /* the shorter at twice its solo time, the other at the sum */
+    ST_CLASS_STRETCHED, /* both late, yet done before the sum */
+    ST_CLASS_WORSE,     /* the last later than the sum */
+    ST_CLASS_OTHER,
+    ST_CLASS_COUNT
+};
+
+enum st_overlap { ST_OVERLAP_UNDECIDED, ST_OVERLAP_INTERFERES, ST_OVERLAP_SERIALISES, ST_OVERLAP_OVERLAPS };
+
+enum st_cause {
+    ST_CAUSE_UNEXPLAINED,
+    ST_CAUSE_SHARED_CORE,
+    ST_CAUSE_ONE_CORE,
+    ST_CAUSE_OVERSUBSCRIPTION,
+    ST_CAUSE_QUEUEING,
+    ST_CAUSE_FIFO,
+    ST_CAUSE_TIME_SLICED,
+    ST_CAUSE_TRUE_OVERLAP,
+};
+
+enum st_stop {
+    ST_STOP_ROUNDS,    /* all rounds that were asked for */
+    ST_STOP_PRECISION, /* the interval was narrow enough */
+    ST_STOP_BUDGET,    /* the time was over */
+    ST_STOP_CANCELLED,
+    ST_STOP_ERROR,     /* `error` says what; the rounds before it count */
+    ST_STOP_SKIPPED,   /* not measured; `error` says why */
+};
+
+enum st_row_flag {
+    ST_ROW_NOT_STEADY = 1, /* the warm-up never became steady */
+    ST_ROW_SPREAD = 2,     /* the middle half of an arm is spread too widely for a verdict */
+    ST_ROW_FEW = 4,        /* fewer rounds than a verdict needs */
+};
+
+#define ST_ROUNDS_NEVER UINT64_MAX /* no number of rounds would decide */
+
+/* One pair in one arrangement. */
+typedef struct st_probe_row {
+    const st_arrangement *arrangement; /* of the static table */
+    char name[2][ST_PROBE_NAME];       /* of the sides */
+    char unit[2][ST_PROBE_NAME];       /* where each ran */
+    bool one_unit;
+    bool chain;                        /* the sides are steps of one chain: in one stream they can never overlap */
+    uint64_t bytes[2], operations[2];  /* of one step, 0: unknown */
+    unsigned arms;                     /* mask of 1u << enum st_arm */
+    unsigned n_arms;
+
+    st_round *rounds; /* owned */
+    size_t n_rounds, cap;
+    size_t n_discarded;  /* rounds thrown away because the machine slept in them */
+    uint64_t cold_ns[2]; /* first call on the unit, 0: it had run before */
+    size_t n_warm_up;    /* parallel runs before the first round, */
+    bool steady;         /* and whether their time became steady */
+    enum st_stop stop;
+    stretto_error error;
+
+    /* From the rounds; valid when n_rounds > 0. */
+    double level;                   /* of the bootstrap intervals */
+    double median_ns[ST_ARM_COUNT];
+    double spread[ST_ARM_COUNT];    /* quartile distance over median */
+    unsigned reference;             /* s: the side with the smaller median solo time */
+    st_interval overlap;            /* (Ta + Tb - Tpar) / Ts */
+    st_interval overlap_serial;     /* (Tserial - Tpar) / Ts */
+    st_interval overlap_unit;       /* (Tqueued - Tpar) / Ts, where one_unit */
+    st_interval speedup;            /* Tserial / Tpar */
+    double slowdown[2];             /* of each side: its end in the parallel arm over its solo time */
+    double dispatch_ns;             /* from submission to start, alone: the larger side's median */
+    double skew_ns;                 /* median */
+    size_t n_outliers, n_skewed;    /* rounds with the flag */
+    size_t classes[ST_CLASS_COUNT]; /* rounds in each */
+    unsigned flags;                 /* enum st_row_flag */
+    enum st_overlap verdict;
+    uint64_t rounds_needed;         /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
+    enum st_cause cause;
+    char evidence[320];             /* the numbers behind the cause, in a sentence; never empty */
+} st_probe_row;
+
+enum st_cache { ST_CACHE_STEP, ST_CACHE_WARM };
+
+/* The machine's state at one moment. */
+typedef struct st_conditions {
+    double load;        /* average over a minute, -1: unknown */
+    unsigned n_cpus;    /* allowed */
+    double quota_cpus;  /* 0: none */
+    char governor[32];  /* "": none */
+    int64_t throttled;  /* periods throttled by the quota, and by heat, since boot; -1: unknown */
+} st_conditions;
+
+typedef struct st_probe_record {
+    char title[256]; /* what is probed */
+    enum st_cache cache;
+    uint64_t seed;
+    unsigned rounds;          /* asked for, 0: the stopping rule */
+    uint64_t budget_ns;       /* 0: none */
+    double precision;
+    st_probe_row *rows;       /* [n_rows] owned */
+    size_t n_rows;
+    bool has_conditions;      /* a virtual machine has none */
+    st_conditions before, after;
+    uint64_t duration_ns;
+    st_buf warnings;          /* each ended by a newline, with its remedy; data is NULL when there are none */
+} st_probe_record;
+
+/* Words as in JSON and text. Never NULL. */
+const char *st_overlap_name(enum st_overlap verdict); /* "undecided", "interferes", "serialises", "overlaps" */
+const char *st_cause_name(enum st_cause cause);
+const char *st_class_name(enum st_class class_);
+const char *st_stop_name(enum st_stop stop);
+const char *st_cache_name(enum st_cache cache); /* "step", "warm" */
+
+/* The factor that decides whether the row overlaps: overlap_unit where both sides are on one unit, else overlap. */
+const st_interval *st_row_decisive(const st_probe_row *row);
+
+/* Bytes of both sides over the time of their parallel arm, or of one side over its solo time, in GB/s; 0 when the bytes
+ * are unknown. */
+double st_row_parallel_rate(const st_probe_row *row);
+double st_row_solo_rate(const st_probe_row *row, unsigned side);
+
+/* Room for one more round, zeroed, counted in n_rounds only by the caller. NULL when memory is out. */
+st_round *st_row_reserve(st_probe_row *row);
+
+void st_probe_record_free(st_probe_record *record); /* and leaves it empty */
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * Do the 95 % intervals of the overlap factor hold the true factor as often as they say? Many probes of a noisy pair are
+ * simulated, with 10 rounds, with 40, and under the stopping rule, for sides alike and unlike; the true factor is the same
+ * estimator over very many rounds. Timed: nothing, all time is virtual.
+ *
+ *     probe_coverage_test [PROBES [ROUNDS]]    default 600 probes each, 200,000 rounds for the truth */
+#include "rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned n_probes = 600, n_truth = 200000;
+
+typedef struct world {
+    const char *name;
+    rig_pair pair;
+    double bytes_per_ns, sigma;
+} world;
+
+/* 0.75 + 0.75 and 0.9 + 0.6 bytes/ns where 1 is to be had: factors of about a half, where noise moves every arm. */
+static const world worlds[] = {
+    {"alike", {.a_ns = 10 * MS, .b_ns = 10 * MS, .a_bytes = 7500000, .b_bytes = 7500000}, 1, 0.03},
+    {"unlike", {.a_ns = 10 * MS, .b_ns = 20 * MS, .a_bytes = 9 * MS, .b_bytes = 12 * MS}, 1, 0.02},
+};
+
+static void world_open(rig *r, const world *w, uint64_t seed) {
+    static const st_mock_unit_options two[2] = {{.name = "mock:0"}, {.name = "mock:1"}};
+    const st_mock_options machine = {.seed = seed,
+                                     .sigma = w->sigma,
+                                     .outlier_share = 0.02,
+                                     .outlier_factor = 3,
+                                     .bytes_per_ns = w->bytes_per_ns};
+    rig_open(r, machine, two, 2, w->pair);
+    r->setup.seed = seed;
+}
+
+static double world_truth(const world *w) {
+    rig r;
+    world_open(&r, w, 987654321);
+    r.setup.limits.rounds = n_truth;
+    r.setup.limits.resamples = 1; /* only the value is of use */
+    double value = rig_run(&r)->overlap.value;
+    assert_int_equal(r.code, 0);
+    rig_close(&r);
+    return value;
+}
+
+/* Share of probes whose interval holds the truth. rounds 0: the stopping rule. */
+static double coverage(const world *w, double truth, unsigned rounds, double *mean_rounds) {
+    unsigned held = 0;
+    *mean_rounds = 0;
+    for (unsigned i = 0; i < n_probes; i++) {
+        rig r;
+        world_open(&r, w, 1000003u * (i + 1) + rounds);
+        r.setup.limits.rounds = rounds;
+        r.setup.limits.resamples = 1000;
+        const st_probe_row *row = rig_run(&r);
+        assert_int_equal(r.code, 0);
+        held += row->overlap.lo <= truth && truth <= row->overlap.hi;
+        *mean_rounds += (double)row->n_rounds / n_probes;
+        rig_close(&r);
+    }
+    return (double)held / n_probes;
+}
+
+static void intervals_hold_the_true_factor(void **state) {
+    const world *w = *state;
+    double truth = world_truth(w);
+    printf("sides %s: true factor %.4f\n", w->name, truth);
+    static const unsigned rounds[] = {10, 40, 0};
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        double mean_rounds, share = coverage(w, truth, rounds[i], &mean_rounds);
+        printf("  %s: %.1f %% of %u probes hold it, %.1f rounds on average\n",
+               rounds[i] ? "fixed rounds" : "stopping rule", 100 * share, n_probes, mean_rounds);
+        /* 93 %, less what the short simulation itself may be off by (1.5 standard errors). */
+        double slack = n_probes < 5000 ? 1.5 * sqrt(0.95 * 0.05 / n_probes) : 0;
+        assert_true(share >= 0.93 - slack);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) n_probes = (unsigned)strtoul(argv[1], NULL, 10);
+    if (argc > 2) n_truth = (unsigned)strtoul(argv[2], NULL, 10);
+    if (n_probes == 0 || n_truth == 0) return 2;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(intervals_hold_the_true_factor, (void *)&worlds[0]),
+        cmocka_unit_test_prestate(intervals_hold_the_true_factor, (void *)&worlds[1]),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ * Verdict and cause: on made-up numbers, and on devices with noise, drift, slow phases and outliers. */
+#include "probe/verdict.h"
+#include "rig.h"
+
+static const st_mock_unit_options fifo = {.name = "mock:0"};
+static const st_mock_unit_options sliced = {.name = "mock:0", .kind = ST_MOCK_TIME_SLICED};
+static const st_mock_unit_options two[2] = {{.name = "mock:0"}, {.name = "mock:1"}};
+
+static void the_thresholds_are_those_of_the_method(void **state) {
+    (void)state;
+    static const struct {
+        st_interval factor;
+        double dispatch;
+        enum st_overlap verdict;
+    } cases[] = {
+        {{-0.30, -0.35, -0.25}, 0.02, ST_OVERLAP_INTERFERES},
+        {{-0.03, -0.05, -0.01}, 0.02, ST_OVERLAP_SERIALISES}, /* within the cost of a dispatch */
+        {{0.02, -0.01, 0.05}, 0, ST_OVERLAP_SERIALISES},
+        {{0.05, 0.02, 0.0999}, 0, ST_OVERLAP_SERIALISES},
+        {{0.05, 0.02, 0.10}, 0, ST_OVERLAP_UNDECIDED},
+        {{0.12, 0.0999, 0.20}, 0, ST_OVERLAP_UNDECIDED},
+        {{0.12, 0.10, 0.20}, 0, ST_OVERLAP_OVERLAPS},
+        {{0.95, 0.90, 1.01}, 0, ST_OVERLAP_OVERLAPS},
+        {{0.50, -0.50, 1.50}, 0, ST_OVERLAP_UNDECIDED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(st_overlap_judge(&cases[i].factor, cases[i].dispatch), cases[i].verdict);
+}
+
+static void rounds_needed_shrink_the_interval_to_the_threshold(void **state) {
+    (void)state;
+    /* From 0.05 to 0.10 is half of 0.10: four times the rounds, 30 more. */
+    assert_int_equal(st_rounds_needed(&(st_interval){0.05, -0.05, 0.15}, 10), 30);
+    assert_in_range(st_rounds_needed(&(st_interval){0.20, 0.05, 0.35}, 40), 50, 51); /* (0.15/0.10)^2 * 40 - 40 */
+    assert_int_equal(st_rounds_needed(&(st_interval){0.05, 0.0, 0.0999}, 10), 0);
+    assert_int_equal(st_rounds_needed(&(st_interval){0.10, 0.05, 0.15}, 10), ST_ROUNDS_NEVER);
+    assert_int_equal(st_rounds_needed(&(st_interval){0.1001, 0.05, 0.15}, 10), ST_ROUNDS_NEVER);
+    assert_int_equal(st_rounds_needed(&(st_interval){0.05, 0.0, 0.10}, 10), 1);
+}
+
+static void completion_times_are_classified(void **state) {
+    (void)state;
+    const double solo[2] = {100, 150};
+    static const struct {
+        double end[2];
+        enum st_class class_;
+    } cases[] = {
+        {{101, 148}, ST_CLASS_SOLO},      {{103, 245}, ST_CLASS_A_FIRST},  {{252, 149}, ST_CLASS_B_FIRST},
+        {{205, 248}, ST_CLASS_SLICED},    {{130, 180}, ST_CLASS_STRETCHED}, {{200, 290}, ST_CLASS_WORSE},
+        {{101, 200}, ST_CLASS_OTHER},     {{106, 151}, ST_CLASS_OTHER},    {{150, 245}, ST_CLASS_OTHER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(st_classify(cases[i].end, solo, 250), cases[i].class_);
+    const double alike[2] = {100, 100}, sliced_end[2] = {199, 201}, fifo_end[2] = {100, 200};
+    assert_int_equal(st_classify(sliced_end, alike, 200), ST_CLASS_SLICED);
+    assert_int_equal(st_classify(fifo_end, alike, 200), ST_CLASS_A_FIRST);
+}
+
+static void exact_devices_have_their_causes(void **state) {
+    (void)state;
+    static const st_mock_unit_options slow = {.name = "mock:0", .latency_ns = 3 * MS};
+    static const st_mock_unit_options wide = {.name = "mock:0", .engines = 2};
+    static const struct {
+        const st_mock_unit_options *units;
+        unsigned n_units;
+        enum st_cause cause;
+        const char *evidence;
+    } cases[] = {
+        {&fifo, 1, ST_CAUSE_FIFO, "3 ends when 1 + 3 would, 1 at its solo time (100 % of rounds)"},
+        {&sliced, 1, ST_CAUSE_TIME_SLICED, "1 ends at twice its solo time"},
+        {&slow, 1, ST_CAUSE_QUEUEING, "against one queue 0.00: what overlaps is a dispatch of 3 ms"},
+        {&wide, 1, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times"},
+        {two, 2, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times (100 % of rounds)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig r;
+        rig_open(&r, (st_mock_options){0}, cases[i].units, cases[i].n_units,
+                 (rig_pair){.a_ns = 10 * MS, .b_ns = 12 * MS});
+        st_probe_row *row = rig_run(&r);
+        assert_int_equal(row->cause, cases[i].cause);
+        assert_non_null(strstr(row->evidence, cases[i].evidence));
+        rig_close(&r);
+    }
+}
+
+static void what_is_not_known_stays_unexplained_with_its_numbers(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, (st_mock_options){.bytes_per_ns = 1}, two, 2,
+             (rig_pair){.a_ns = 100000, .b_ns = 200000, .a_bytes = 90000, .b_bytes = 120000});
+    st_probe_row *row = rig_run(&r);
+    assert_int_equal(row->cause, ST_CAUSE_UNEXPLAINED);
+    assert_int_equal(row->classes[ST_CLASS_STRETCHED], row->n_rounds);
+    assert_string_equal(row->evidence, "both are stretched in 100 % of rounds; 1 takes 1.50 times as long as alone, "
+                                       "3 1.25 times; together 0.8 GB/s, alone 0.9 and 0.6");
+    rig_close(&r);
+}
+
+/* Two units on the given cores of a host with some more. */
+static void cores_case(const unsigned *a, unsigned n_a, const unsigned *b, unsigned n_b, st_host *host,
+                       double penalty, enum st_overlap verdict, enum st_cause cause, const char *evidence) {
+    const st_mock_unit_options units[2] = {{.name = "cpu:a", .cores = a, .n_cores = n_a},
+                                           {.name = "cpu:b", .cores = b, .n_cores = n_b}};
+    rig r;
+    rig_open(&r, (st_mock_options){.seed = 2, .sigma = 0.01, .oversubscribed = penalty}, units, 2,
+             (rig_pair){.a_ns = 10 * MS, .b_ns = 12 * MS});
+    r.setup.host = host;
+    st_probe_row *row = rig_run(&r);
+    assert_int_equal(row->verdict, verdict);
+    assert_int_equal(row->cause, cause);
+    assert_non_null(strstr(row->evidence, evidence));
+    rig_close(&r);
+}
+
+static void shared_cores_are_found(void **state) {
+    (void)state;
+    const unsigned first[] = {0}, second[] = {1}, both[] = {0, 1};
+    st_core cores[4] = {{.cpu = 0, .core = 0}, {.cpu = 1, .core = 1}, {.cpu = 2, .core = 2}, {.cpu = 3, .core = 2}};
+    st_host host = {.cores = cores, .n_cores = 2, .max_threads = 2};
+    cores_case(first, 1, first, 1, &host, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_ONE_CORE,
+               "cpu:a and cpu:b share 1 of their cores while 1 allowed here idles: give each its own (--units)");
+    cores_case(both, 2, both, 2, &host, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_OVERSUBSCRIPTION,
+               "4 runnable threads on 2 allowed cores");
+    cores_case(both, 2, both, 2, NULL, 0.5, ST_OVERLAP_INTERFERES, ST_CAUSE_OVERSUBSCRIPTION,
+               "4 runnable threads on 2 allowed cores");
+    cores_case(first, 1, second, 1, &host, 0, ST_OVERLAP_OVERLAPS, ST_CAUSE_TRUE_OVERLAP, "both end at their solo");
+}
+
+static void siblings_and_quotas_are_found(void **state) {
+    (void)state;
+    st_core cores[4] = {{.cpu = 0, .core = 0}, {.cpu = 1, .core = 1}, {.cpu = 2, .core = 2}, {.cpu = 3, .core = 2}};
+    st_host host = {.cores = cores, .n_cores = 4, .max_threads = 4};
+    st_probe_row row = {.arms = st_pair_arms(false), .overlap = {0.3, 0.25, 0.35}};
+    st_unit_info info[2] = {{.name = "cpu:2", .n_threads = 1, .n_cores = 1, .cores = {2}},
+                            {.name = "cpu:3", .n_threads = 1, .n_cores = 1, .cores = {3}}};
+    strcpy(row.unit[0], "cpu:2");
+    strcpy(row.unit[1], "cpu:3");
+    st_cause_set(&row, info, &host);
+    assert_int_equal(row.cause, ST_CAUSE_SHARED_CORE);
+    assert_string_equal(row.evidence, "cpu:2 and cpu:3 have hardware threads of the same physical core");
+    info[1].cores[0] = 1;
+    host.max_threads = 1; /* four cores, but a quota of one CPU */
+    st_cause_set(&row, info, &host);
+    assert_int_equal(row.cause, ST_CAUSE_OVERSUBSCRIPTION);
+    assert_string_equal(row.evidence, "2 runnable threads on 1 allowed core");
+}
+
+static void an_alternating_loser_is_seen(void **state) {
+    (void)state;
+    st_round rounds[10] = {0};
+    for (int i = 0; i < 10; i++) {
+        rounds[i].arms[ST_ARM_PARALLEL].end_ns[i % 2] = 100;
+        rounds[i].arms[ST_ARM_PARALLEL].end_ns[!(i % 2)] = 200;
+    }
+    st_probe_row row = {.arms = st_pair_arms(false), .rounds = rounds, .n_rounds = 10, .name = {"1", "3"}};
+    row.median_ns[ST_ARM_SOLO_A] = row.median_ns[ST_ARM_SOLO_B] = 100;
+    st_cause_set(&row, (st_unit_info[2]){{.n_cores = 0}}, NULL);
+    assert_int_equal(row.cause, ST_CAUSE_FIFO);
+    assert_string_equal(row.evidence,
+                        "one ends at its solo time, the other at the sum: 1 last in 50 % of rounds, 3 in 50 %");
+    assert_int_equal(row.classes[ST_CLASS_A_FIRST], 5);
+}
+
+static const st_mock_options rough = {
+    .sigma = 0.01, .outlier_share = 0.03, .outlier_factor = 2, .wave = 0.03, .wave_ns = 300 * MS, .drift_per_s = 0.005};
+
+static void noise_changes_no_verdict_and_no_cause(void **state) {
+    (void)state;
+    static const struct {
+        const st_mock_unit_options *units;
+        unsigned n_units;
+        double bytes_per_ns, factor;
+        enum st_overlap verdict;
+        enum st_cause cause;
+    } cases[] = {
+        {&fifo, 1, 0, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_FIFO},
+        {&sliced, 1, 0, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_TIME_SLICED},
+        {two, 2, 0, 1, ST_OVERLAP_OVERLAPS, ST_CAUSE_TRUE_OVERLAP},
+        {two, 2, 1, 0.5, ST_OVERLAP_OVERLAPS, ST_CAUSE_UNEXPLAINED}, /* 0.9 + 0.6 of a bandwidth of 1 */
+    };
+    unsigned right = 0, covered = 0, all = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 1; seed <= 25; seed++, all++) {
+            st_mock_options machine = rough;
+            machine.seed = seed;
+            machine.bytes_per_ns = cases[i].bytes_per_ns;
+            if (cases[i].bytes_per_ns > 0) machine.wave = machine.drift_per_s = 0; /* slower steps would want less */
+            rig r;
+            rig_open(&r, machine, cases[i].units, cases[i].n_units,
+                     (rig_pair){.a_ns = 10 * MS, .b_ns = 20 * MS, .a_bytes = 9 * MS, .b_bytes = 12 * MS});
+            r.setup.seed = seed;
+            st_probe_row *row = rig_run(&r);
+            right += row->verdict == cases[i].verdict && row->cause == cases[i].cause;
+            covered += row->overlap.lo - 0.01 <= cases[i].factor && cases[i].factor <= row->overlap.hi + 0.01;
+            rig_close(&r);
+        }
+    assert_int_equal(all, 100);
+    assert_in_range(right, 97, 100);
+    assert_in_range(covered, 93, 100);
+}
+
+/* A device whose true factor lies at the threshold: each probe is undecided exactly when its interval holds it. */
+static void undecided_exactly_when_the_interval_holds_the_threshold(void **state) {
+    (void)state;
+    unsigned undecided = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rig r;
+        /* Wants of 0.95 each of 1.0 to be had: Tpar = 1.9, factor 0.1. */
+        rig_open(&r, (st_mock_options){.seed = seed, .sigma = 0.02, .bytes_per_ns = 1}, two, 2,
+                 (rig_pair){.a_ns = 10 * MS, .b_ns = 10 * MS, .a_bytes = 9500000, .b_bytes = 9500000});
+        r.setup.seed = seed;
+        r.setup.limits.rounds = 20;
+        st_probe_row *row = rig_run(&r);
+        bool holds = row->overlap.lo < ST_OVERLAP_THRESHOLD && row->overlap.hi >= ST_OVERLAP_THRESHOLD;
+        assert_int_equal(row->verdict == ST_OVERLAP_UNDECIDED, holds);
+        assert_int_equal(row->rounds_needed > 0, holds);
+        undecided += holds;
+        rig_close(&r);
+    }
+    assert_in_range(undecided, 30, 59);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_thresholds_are_those_of_the_method),
+        cmocka_unit_test(rounds_needed_shrink_the_interval_to_the_threshold),
+        cmocka_unit_test(completion_times_are_classified),
+        cmocka_unit_test(exact_devices_have_their_causes),
+        cmocka_unit_test(what_is_not_known_stays_unexplained_with_its_numbers),
+        cmocka_unit_test(shared_cores_are_found),
+        cmocka_unit_test(siblings_and_quotas_are_found),
+        cmocka_unit_test(an_alternating_loser_is_seen),
+        cmocka_unit_test(noise_changes_no_verdict_and_no_cause),
+        cmocka_unit_test(undecided_exactly_when_the_interval_holds_the_threshold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
