@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cli {
     int argc; /* as the program was started, for the record in JSON */
@@ -21,6 +22,7 @@ typedef struct cli {
     bool color;              /* and wants colour */
     bool progress;           /* standard error is a terminal that can rewrite a line */
     bool progress_shown;
+    uint64_t progress_ns;    /* when it was last rewritten */
     int out_errno;           /* first failure to write standard output */
 } cli;
 
@@ -34,7 +36,7 @@ int cli_flush(cli *cx, stretto_error *err);
 
 /* ---- standard error (output.c) ---- */
 void cli_note(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* one line */
-/* Shows one line that the next one replaces; nothing unless on a terminal. */
+/* Shows one line that the next one replaces; nothing unless on a terminal. What follows too soon is left out. */
 void cli_progress(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_progress_end(cli *cx);
 void cli_init_output(cli *cx); /* looks at the terminal and at NO_COLOR */

@@ -96,7 +96,7 @@ static void zsh_action(st_buf *out, const cli_option *o) {
 
 static void zsh_option(st_buf *out, const cli_option *o) {
     if (o->letter) {
-        st_buf_printf(out, " \\\n            {-%c,--%s}'[", o->letter, o->name);
+        st_buf_printf(out, " \\\n            '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter, o->name);
     } else {
         st_buf_printf(out, " \\\n            '--%s[", o->name);
     }

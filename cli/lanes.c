@@ -138,6 +138,22 @@ int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint3
     return rc;
 }
 
+int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err) {
+    const st_host *host = &lanes->host;
+    if (host->n_cores < 2 || host->max_threads < 2) return STRETTO_OK;
+    unsigned cores[ST_UNIT_MAX_CORES];
+    unsigned all = host->n_cores < 2 * ST_UNIT_MAX_CORES ? host->n_cores : 2 * ST_UNIT_MAX_CORES;
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned first = half ? all / 2 : 0, n = half ? all - all / 2 : all / 2;
+        unsigned threads = half ? host->max_threads - host->max_threads / 2 : host->max_threads / 2;
+        for (unsigned i = 0; i < n; i++) cores[i] = first + i;
+        int rc = open_lane(lanes, lanes->n, cores, n, threads < n ? threads : n, log, err);
+        if (rc) return rc;
+        lanes->n++;
+    }
+    return STRETTO_OK;
+}
+
 void cli_lanes_close(cli_lanes *lanes) {
     for (unsigned i = 0; i < lanes->n; i++) st_unit_close(lanes->units[i]);
     lanes->n = 0;

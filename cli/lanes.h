@@ -30,6 +30,8 @@ typedef struct cli_lanes {
  * again. STRETTO_E_USAGE with the part that is wrong. *lanes must stay where it is. */
 int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
                    stretto_error *err);
+/* The halves of all cores as two more lanes, where there are two cores and the quota allows them; none is added otherwise. */
+int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err);
 void cli_lanes_close(cli_lanes *lanes); /* also of zeroed memory */
 
 /* Lane of each of n_chunks chunks: the first one unless placed. Warns of lanes that have no chunk when `log` is given.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define PROGRESS_NS 80000000u /* as often as an eye can read it, and no step of a measurement waits for a terminal */
 
 static void log_to_stderr(void *arg, enum st_log_level level, const char *text) {
     cli *cx = arg;
@@ -96,7 +99,9 @@ void cli_note(cli *cx, const char *fmt, ...) {
 }
 
 void cli_progress(cli *cx, const char *fmt, ...) {
-    if (!cx->progress) return;
+    uint64_t now = st_now_ns();
+    if (!cx->progress || (cx->progress_shown && now - cx->progress_ns < PROGRESS_NS)) return;
+    cx->progress_ns = now;
     char line[160];
     va_list args;
     va_start(args, fmt);

@@ -192,6 +192,50 @@ class Output(support.CommandTest):
             self.assertNotIn(b"\x1b", result.stdout + result.stderr)
 
 
+class Terminal(support.CommandTest):
+    """What a person sees; everywhere else these tests are pipes."""
+
+    def on_terminal(self, *words, **env):
+        pid, fd = os.forkpty()
+        if pid == 0:
+            os.execve(STRETTO, [STRETTO, *words], support.environment(**{"TERM": "xterm", **env}))
+        seen = b""
+        while True:
+            try:
+                part = os.read(fd, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            seen += part
+        os.close(fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), DONE, seen)
+        return seen.replace(b"\r\n", b"\n").decode(errors="replace")
+
+    def test_progress_is_shown_and_erased(self):
+        seen = self.on_terminal("audit", "-m", LLAMA, "-r", "3")
+        self.assertIn("\r\x1b[Kloading ", seen)
+        shown = seen.split("\r\x1b[K")[-1]
+        self.assertIn("headroom", shown)
+        self.assertNotIn("auditing", shown)
+
+    def test_no_progress_on_a_dumb_terminal(self):
+        self.assertNotIn("\x1b", self.on_terminal("audit", "-m", LLAMA, "-r", "3", TERM="dumb"))
+
+    def test_text_ends_its_line(self):
+        seen = self.on_terminal("run", "-q", "-m", LLAMA, "-p", "hello", "-n", "3")
+        self.assertTrue(seen.endswith("\n"))
+        self.assertFalse(self.done("run", "-q", "-m", LLAMA, "-p", "hello", "-n", "3").endswith(b"\n"))
+
+    def test_no_text_and_nothing_to_read(self):
+        pid, fd = os.forkpty()
+        if pid == 0:
+            os.execve(STRETTO, [STRETTO, "tokenize", "-m", LLAMA], support.environment())
+        self.assertIn(b"no text given", os.read(fd, 1000))
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), USAGE)
+        os.close(fd)
+
+
 class Pages(support.CommandTest):
     def test_man_pages_are_well_formed(self):
         if not shutil.which("groff"):
@@ -214,7 +258,7 @@ class Pages(support.CommandTest):
         text = self.done("help", "--completion", "zsh")
         self.assertTrue(text.startswith(b"#compdef stretto\n"))
         for command in COMMANDS:
-            self.assertIn(f"{command}) _arguments".encode(), text)
+            self.assertTrue(f"{command}) _arguments".encode() in text, command)
         if shutil.which("zsh"):
             self.assertEqual(subprocess.run(["zsh", "-n"], input=text, check=False).returncode, 0)
 
