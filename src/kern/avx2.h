@@ -4,15 +4,16 @@
  * The order of every sum over quantized blocks, in matrix-vector and matrix-matrix kernels alike, so that both give the
  * same bits: for each (row, token) one float accumulator starts at 0 and takes the blocks of 32 columns in order of k:
  *     acc = fma(float(I), d_w * d_x, acc)
- *     acc = fma(m, ds_x, acc)                              Q4_0 (m = -8 d_w), Q5_0 (-16 d_w), Q4_1, Q5_1 (m), Q4_K, Q5_K
- *     acc = fma(float(M), -(dmin * d_x), acc)              Q2_K
- * where I is an exact integer: sum w x for Q4_0 to Q8_0 and IQ4_NL (w as stored, without offset for Q4_0 and Q5_0); with
- * scales, sum scale w x over the block's one or two scales for the others, less 32 sum scale x for Q6_K; M is sum min x; and
- * m of Q4_K and Q5_K is -(dmin * float(min)).
+ *     acc = fma(m, ds_x, acc)                    Q4_1, Q5_1 (m), Q4_K, Q5_K (m = -(dmin * float(min)))
+ *     acc = fma(float(M), -(dmin * d_x), acc)    Q2_K
+ * where I is an exact integer: sum w x, or sum scale w x with the integer scales of a K-quant (one or two a block); and M is
+ * sum min x. w is signed for Q4_0, Q5_0, Q6_K, Q3_K, Q8_0, IQ4_NL and IQ4_XS, else as stored.
  *
- * Products of unsigned weights with int8 activations add up in 16 bits without overflow for as long as shown:
- * 15 * 127 * 2 * 8 = 30480 (4 bits), 31 * 127 * 2 * 4 = 31496 (5 bits), 63 * 127 * 2 * 2 = 32004 (6 bits). Signed weights go in
- * as |w| against x with the sign of w: 128 * 127 * 2 = 32512 for one pair. */
+ * Products of unsigned weights with int8 activations add up in 16 bits; a lane of 32 bits is one row, with one sum of columns
+ * k % 4 < 2 and one of the others. 15 * 127 * 2 * 8 = 30480 and 31 * 127 * 2 * 4 = 31496 do not overflow. Where weights have an
+ * offset, the sums of the activations times the offset are taken off in the same 16 bits, modulo 2^16, after which
+ * 8 * 127 * 16, 16 * 127 * 16 = 32512 (32 columns of Q5_0) and 32 * 127 * 8 = 32512 (16 columns of Q6_K) fit again.
+ * Signed weights of 8 bits go in as |w| against x with the sign of w: 128 * 127 * 2 = 32512 for one pair. */
 #ifndef ST_KERN_AVX2_H
 #define ST_KERN_AVX2_H
 
@@ -69,22 +70,35 @@ ST_INLINE __m256 byte_floats(const uint8_t *p) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 
-/* Two rows of eight bytes, p[row] and p[16 + row], to 16-bit pairs (p[row], p[16 + row]). */
-ST_INLINE __m256i two_byte_pairs(const uint8_t *p) {
-    return _mm256_cvtepu8_epi16(
-        _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + 16))));
+/* The values of eight rows, by four columns. */
+typedef struct fives {
+    __m256i v0, v1, v2, v3, v4, v5, v6, v7;
+} fives;
+typedef struct sixes {
+    __m256i v0, v1, v2, v3;
+} sixes;
+
+#define BITS_DOWN(v, shift, mask) _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask))
+#define BITS(v, mask) _mm256_and_si256(v, _mm256_set1_epi8(mask))
+
+ST_INLINE fives load_fives(const uint8_t *p) {
+    const __m256i a = load256(p), b = load256(p + 64), c = load256(p + 128), d = load256(p + 192), e = load256(p + 256);
+    fives f = {.v0 = BITS(a, 31), .v1 = BITS(b, 31), .v2 = BITS(c, 31), .v3 = BITS(d, 31), .v4 = BITS(e, 31)};
+    f.v5 = _mm256_or_si256(BITS_DOWN(a, 5, 7), BITS_DOWN(b, 2, 0x18));
+    f.v6 = _mm256_or_si256(BITS_DOWN(c, 5, 7), BITS_DOWN(d, 2, 0x18));
+    f.v7 = _mm256_or_si256(_mm256_or_si256(BITS_DOWN(e, 5, 7), BITS_DOWN(b, 4, 8)), BITS_DOWN(d, 3, 16));
+    return f;
 }
 
-ST_INLINE __m256i two_signed_byte_pairs(const uint8_t *p) {
-    return _mm256_cvtepi8_epi16(
-        _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + 16))));
+ST_INLINE sixes load_sixes(const uint8_t *p) {
+    const __m256i a = load256(p), b = load256(p + 64), c = load256(p + 128);
+    sixes f = {.v0 = BITS(a, 63), .v1 = BITS(b, 63), .v2 = BITS(c, 63)};
+    f.v3 = _mm256_or_si256(_mm256_or_si256(BITS_DOWN(a, 6, 3), BITS_DOWN(b, 4, 12)), BITS_DOWN(c, 2, 48));
+    return f;
 }
-
-/* Fifth bits (see layout.h) of the columns 4j.. and 16 + 4j.., as 0 or 16. */
-#define FIFTH_LOW(h, j) _mm256_and_si256(_mm256_slli_epi16((h), 4 - (j)), _mm256_set1_epi8(16))
-#define FIFTH_HIGH(h, j) _mm256_and_si256(_mm256_srli_epi16((h), (j)), _mm256_set1_epi8(16))
 
 ST_INLINE __m256i add16(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
+ST_INLINE __m256i sub16(__m256i a, __m256i b) { return _mm256_sub_epi16(a, b); }
 ST_INLINE __m256i add32(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
 ST_INLINE __m256i pairs_to_lanes(__m256i v) { return _mm256_madd_epi16(v, _mm256_set1_epi16(1)); }
 

@@ -54,9 +54,10 @@ int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, c
 
 /* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of 32
  * columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
- *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int16 sum[n][2] (sum of q over each
- *   half). Columns beyond cols in the last block are zero. |q| <= 127. A block with a NaN or an infinity has such a d. */
-#define ST_QBLOCK_BYTES 44
+ *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int16 sums[n][2][2] (of each half of 16
+ *   columns: the sum of q where k % 4 < 2, and of the others). Columns beyond cols in the last block are zero. |q| <= 127. A
+ *   block with a NaN or an infinity has such a d. */
+#define ST_QBLOCK_BYTES 48
 typedef struct st_panel {
     uint32_t n;          /* tokens */
     uint32_t cols;

@@ -6,44 +6,50 @@
  * sum crosses lanes. 256-bit kernels use the two halves (rows 0-7 and 8-15). Per-row scales stand in front of the values
  * that they scale, so a strip is read as one sequential stream. All numbers are little endian; f16 scales are those of the file.
  *
- * "nibbles 32" below are four vectors for 32 columns: low nibbles of vector j are columns 4j..4j+3, high nibbles are
- * columns 16+4j..16+4j+3. "fifth 32" is one vector: bit j of a byte is the fifth bit for columns 4j.., bit 4+j for columns 16+4j...
+ * In a group of vectors, value i of a byte belongs to the columns 4i..4i+3 (byte 4r + c to column 4i + c):
+ *   nibbles 32   four vectors j, 32 columns: value j in the low nibble, value 4 + j in the high one.
+ *   fives 32     five vectors j, 32 columns, 5 bits a value: value j in the low bits. Values 5, 6, 7 lie in the high ones: low
+ *                three bits of value 5 in vector 0, of 6 in 2, of 7 in 4; upper two bits of 5 in bits 5-6 of vector 1, of 6 in those
+ *                of vector 3; bit 3 of value 7 in bit 7 of vector 1, its bit 4 in bit 7 of vector 3.
+ *   sixes 16     three vectors j, 16 columns, 6 bits a value: value j in the low bits, bits 2j, 2j + 1 of value 3 in the high.
+ *   twos 16      one vector, 16 columns: bits 2i, 2i + 1 are value i.
+ * (One AND gives most values of fives and sixes; separate vectors for the upper bits cost half as much again.)
  *
  *   F32, F16, BF16   one column: 16 values
  *   Q4_0, IQ4_NL     f16 d[16]; nibbles 32
  *   Q4_1             f16 d[16], m[16]; nibbles 32
- *   Q5_0             f16 d[16]; fifth 32; nibbles 32
- *   Q5_1             f16 d[16], m[16]; fifth 32; nibbles 32
+ *   Q5_0             f16 d[16]; fives 32
+ *   Q5_1             f16 d[16], m[16]; fives 32
  *   Q8_0             f16 d[16]; eight vectors of int8, vector j for columns 4j..4j+3
- *   Q4_K             f16 d[16], dmin[16]; 4 x (u8 scale[2][16], min[2][16]; nibbles 32, nibbles 32)
- *   Q5_K             f16 d[16], dmin[16]; 4 x (u8 scale[2][16], min[2][16]; 2 x (fifth 32; nibbles 32))
- *   Q6_K, Q3_K       f16 d[16]; 4 x (int8 scale[4][16]; 4 x (L0, L1, H)): a triple of vectors holds 16 columns as values
- *                    0..63 that stand for -32..31. Columns 0-3 are the low nibbles of L0, 4-7 of L1, 8-11 the high nibbles of
- *                    L0, 12-15 of L1; bits 2i, 2i+1 of H are the upper two bits for columns 4i..4i+3.
- *   Q2_K             f16 d[16], dmin[16]; 4 x (u8 [4][16], scale in the low and min in the high nibble; four vectors), a vector
- *                    holds 16 columns: bits 2i, 2i+1 for columns 4i..4i+3.
- *   IQ4_XS           f16 d[16]; 4 x (int8 scale[2][16]; nibbles 32, nibbles 32) */
+ *   Q4_K             f16 d[16], dmin[16]; 4 x (u8 scale[2][16], min[2][16]; 2 x nibbles 32)
+ *   Q5_K             f16 d[16], dmin[16]; 4 x (u8 scale[2][16], min[2][16]; 2 x fives 32)
+ *   Q6_K, Q3_K       f16 d[16]; 4 x (int8 scale[4][16]; 4 x sixes 16), values 0..63 stand for -32..31
+ *   Q2_K             f16 d[16], dmin[16]; 4 x (u8 [4][16], scale in the low and min in the high nibble; 4 x twos 16)
+ *   IQ4_XS           f16 d[16]; 4 x (int8 scale[2][16]; 2 x nibbles 32) */
 #ifndef ST_KERN_LAYOUT_H
 #define ST_KERN_LAYOUT_H
 
 #include "kern/kern.h"
 
+#include <string.h>
+
 enum {
     ST_VECTOR = 64,        /* bytes: 16 rows x 4 columns */
     ST_HALVES = 32,        /* bytes of 16 f16 */
     ST_NIBBLES = 4 * ST_VECTOR,
-    ST_FIFTH = ST_VECTOR,
+    ST_FIVES = 5 * ST_VECTOR,
+    ST_SIXES = 3 * ST_VECTOR,
     ST_CHUNKS = 4,         /* chunks of 64 columns in a tile of 256 */
 
     ST_TILE_Q4_0 = ST_HALVES + ST_NIBBLES,
     ST_TILE_Q4_1 = 2 * ST_HALVES + ST_NIBBLES,
-    ST_TILE_Q5_0 = ST_HALVES + ST_FIFTH + ST_NIBBLES,
-    ST_TILE_Q5_1 = 2 * ST_HALVES + ST_FIFTH + ST_NIBBLES,
+    ST_TILE_Q5_0 = ST_HALVES + ST_FIVES,
+    ST_TILE_Q5_1 = 2 * ST_HALVES + ST_FIVES,
     ST_TILE_Q8_0 = ST_HALVES + 8 * ST_VECTOR,
 
     ST_CHUNK_Q4_K = 64 + 2 * ST_NIBBLES,
-    ST_CHUNK_Q5_K = 64 + 2 * (ST_FIFTH + ST_NIBBLES),
-    ST_CHUNK_Q6_K = 64 + 4 * 3 * ST_VECTOR,
+    ST_CHUNK_Q5_K = 64 + 2 * ST_FIVES,
+    ST_CHUNK_Q6_K = 64 + 4 * ST_SIXES,
     ST_CHUNK_Q2_K = 64 + 4 * ST_VECTOR,
     ST_CHUNK_IQ4_XS = 32 + 2 * ST_NIBBLES,
 
@@ -61,8 +67,26 @@ enum {
 static inline const int8_t *st_qblock_q(const uint8_t *block) { return (const int8_t *)block; }
 static inline const float *st_qblock_d(const uint8_t *block, uint32_t n) { return (const float *)(block + 32 * (size_t)n); }
 static inline const float *st_qblock_ds(const uint8_t *block, uint32_t n) { return st_qblock_d(block, n) + n; }
-static inline const int16_t *st_qblock_sum(const uint8_t *block, uint32_t n) {
+static inline const int16_t *st_qblock_sums(const uint8_t *block, uint32_t n) {
     return (const int16_t *)(st_qblock_ds(block, n) + n);
+}
+
+static inline uint32_t st_load32(const uint8_t *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline void st_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof(v)); }
+
+/* One row's part of "fives 32" from its eight words of four values. */
+static inline void st_put_fives(uint8_t *to, const uint32_t v[8]) {
+    const uint32_t one = 0x01010101, two = 0x03030303, three = 0x07070707;
+    st_store32(to, v[0] | ((v[5] & three) << 5));
+    st_store32(to + ST_VECTOR, v[1] | (((v[5] >> 3) & two) << 5) | (((v[7] >> 3) & one) << 7));
+    st_store32(to + 2 * ST_VECTOR, v[2] | ((v[6] & three) << 5));
+    st_store32(to + 3 * ST_VECTOR, v[3] | (((v[6] >> 3) & two) << 5) | (((v[7] >> 4) & one) << 7));
+    st_store32(to + 4 * ST_VECTOR, v[4] | ((v[7] & three) << 5));
 }
 
 /* Packers, by format; see st_kern_format.pack. */

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * Matrix-matrix products of quantized types with AVX2. Each block of 16 rows x 32 columns is unpacked once into the first
- * cache and then meets four tokens at a time: 8 sums of 16 bits in registers, every vector of weights serves four tokens and
+ * cache and then meets four tokens at a time: 8 sums in registers, every vector of weights serves four tokens and
  * every broadcast of activations 16 rows. Float sums wait in the first cache. The order of sums stands in avx2.h. */
 #include "kern/matmul_avx2.h"
 
 #include "kern/matvec_avx2.h"
 #include "kern/unpack_avx2.h"
 
-/* How many byte products of 16 bits may be added before they are widened (avx2.h), in vectors; 1 means signed weights. */
-enum widen { EVERY_8 = 8, EVERY_4 = 4, EVERY_2 = 2, SIGNED = 1 };
-enum minimum { NO_MIN, MIN, OFFSET, TWO_MINS }; /* what is added beside the dot products */
+/* How the byte products of a block become one exact integer (avx2.h). */
+typedef enum way {
+    WHOLE,  /* 16-bit sums over 32 columns, one scale */
+    HALVES, /* 16-bit sums over 16 columns, two scales */
+    SIGNED, /* signed weights, widened at once, no scale */
+    SIGNED_SCALED,
+} way;
+
+/* What is added beside: nothing, the minimum of the row times the sum of activations, or Q2_K's two of them. */
+typedef enum minimum { NO_MIN, MIN, TWO_MINS } minimum;
 
 /* Sums of up to four tokens, rows 0-7 and rows 8-15. */
 typedef struct sums {
@@ -22,37 +29,48 @@ typedef struct sums {
     if (tokens > 2) X(2)                                                                                               \
     if (tokens > 3) X(3)
 
-/* 16-bit sums over vectors from..from+count-1 (count is 4 or 8). */
-ST_INLINE sums sums_of(const uint8_t *w, const uint8_t *q, int tokens, int count) {
-    const __m256i zero = _mm256_setzero_si256();
-    sums s = {zero, zero, zero, zero, zero, zero, zero, zero};
+/* Adds the 16-bit products of four vectors (16 columns) to s. */
+ST_INLINE sums add_columns(sums s, const uint8_t *w, const uint8_t *q, int tokens) {
+    __m256i lo, hi;
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
-        const __m256i x = broadcast4(q + 32 * (t) + at);                                                               \
+        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
         s.lo##t = add16(s.lo##t, _mm256_maddubs_epi16(lo, x));                                                         \
         s.hi##t = add16(s.hi##t, _mm256_maddubs_epi16(hi, x));                                                         \
     }
 #define VECTOR(j)                                                                                                      \
-    if ((j) < count) {                                                                                                 \
-        const int at = 4 * (j);                                                                                        \
-        const __m256i lo = load256_once(w + 64 * (j)), hi = load256_once(w + 64 * (j) + 32);                           \
-        FOR_TOKENS(TOKEN)                                                                                              \
-    }
+    lo = load256_once(w + 64 * (j));                                                                                   \
+    hi = load256_once(w + 64 * (j) + 32);                                                                              \
+    FOR_TOKENS(TOKEN)                                                                                                  \
+    q += 4;
     VECTOR(0)
     VECTOR(1)
     VECTOR(2)
     VECTOR(3)
-    VECTOR(4)
-    VECTOR(5)
-    VECTOR(6)
-    VECTOR(7)
 #undef VECTOR
 #undef TOKEN
     return s;
 }
 
+/* Takes off 2^offset times the activations' sums: of one half of the block, or (sums2 not NULL) of both. */
+ST_INLINE sums less_offset(sums s, const int16_t *sums1, const int16_t *sums2, int offset, int tokens) {
+    if (offset == 0) return s;
+#define TOKEN(t)                                                                                                       \
+    {                                                                                                                  \
+        __m256i x = broadcast4(sums1 + 4 * (t));                                                                       \
+        if (sums2) x = add16(x, broadcast4(sums2 + 4 * (t)));                                                          \
+        x = _mm256_slli_epi16(x, offset);                                                                              \
+        s.lo##t = sub16(s.lo##t, x);                                                                                   \
+        s.hi##t = sub16(s.hi##t, x);                                                                                   \
+    }
+    FOR_TOKENS(TOKEN)
+#undef TOKEN
+    return s;
+}
+
+/* 16-bit sums times the scale, both of a lane added. */
 ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
-    const __m256i lo = load256(by), hi = load256(by + 16);
+    const __m256i lo = load256_once(by), hi = load256_once(by + 16);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
         s.lo##t = _mm256_madd_epi16(s.lo##t, lo);                                                                      \
@@ -63,32 +81,43 @@ ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
     return s;
 }
 
-/* Adds vectors j and j + 1, widened, to s. */
-ST_INLINE sums add_two(sums s, const uint8_t *w, const int16_t *by, const uint8_t *q, int tokens) {
-    const __m256i lo = load256_once(w), hi = load256_once(w + 32), lo_b = load256_once(w + 64), hi_b = load256_once(w + 96);
+/* Adds a vector of signed weights, widened, to s. */
+ST_INLINE sums add_signed(sums s, const uint8_t *w, const uint8_t *size, const uint8_t *q, __m256i one, int tokens) {
+    const __m256i lo = load256_once(w), hi = load256_once(w + 32);
+    const __m256i lo_size = load256_once(size), hi_size = load256_once(size + 32);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
-        const __m256i a = broadcast4(q + 32 * (t)), b = broadcast4(q + 32 * (t) + 4);                                  \
-        const __m256i p = add16(_mm256_maddubs_epi16(lo, a), _mm256_maddubs_epi16(lo_b, b));                           \
-        const __m256i r = add16(_mm256_maddubs_epi16(hi, a), _mm256_maddubs_epi16(hi_b, b));                           \
-        s.lo##t = add32(s.lo##t, _mm256_madd_epi16(p, load256(by)));                                                   \
-        s.hi##t = add32(s.hi##t, _mm256_madd_epi16(r, load256(by + 16)));                                              \
+        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
+        const __m256i p = _mm256_maddubs_epi16(lo_size, _mm256_sign_epi8(x, lo));                                      \
+        s.lo##t = add32(s.lo##t, _mm256_madd_epi16(p, one));                                                           \
+        const __m256i r = _mm256_maddubs_epi16(hi_size, _mm256_sign_epi8(x, hi));                                      \
+        s.hi##t = add32(s.hi##t, _mm256_madd_epi16(r, one));                                                           \
     }
     FOR_TOKENS(TOKEN)
 #undef TOKEN
     return s;
 }
 
-/* Adds vector j of signed weights, widened, to s. */
-ST_INLINE sums add_signed(sums s, const uint8_t *w, const int16_t *by, const uint8_t *q, int tokens) {
-    const __m256i lo = load256_once(w), hi = load256_once(w + 32), lo_abs = _mm256_abs_epi8(lo), hi_abs = _mm256_abs_epi8(hi);
+ST_INLINE sums signed_dots(const block16 *b, const uint8_t *q, int tokens) {
+    const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi16(1);
+    sums s = {zero, zero, zero, zero, zero, zero, zero, zero};
+    s = add_signed(s, b->w, b->size, q, one, tokens);
+    s = add_signed(s, b->w + 64, b->size + 64, q + 4, one, tokens);
+    s = add_signed(s, b->w + 128, b->size + 128, q + 8, one, tokens);
+    s = add_signed(s, b->w + 192, b->size + 192, q + 12, one, tokens);
+    s = add_signed(s, b->w + 256, b->size + 256, q + 16, one, tokens);
+    s = add_signed(s, b->w + 320, b->size + 320, q + 20, one, tokens);
+    s = add_signed(s, b->w + 384, b->size + 384, q + 24, one, tokens);
+    return add_signed(s, b->w + 448, b->size + 448, q + 28, one, tokens);
+}
+
+/* The scale stands twice in a lane: the upper one, its sign extended, is the lane's. */
+ST_INLINE sums scaled(sums s, const int16_t *by, int tokens) {
+    const __m256i lo = _mm256_srai_epi32(load256(by), 16), hi = _mm256_srai_epi32(load256(by + 16), 16);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
-        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
-        const __m256i p = _mm256_maddubs_epi16(lo_abs, _mm256_sign_epi8(x, lo));                                       \
-        const __m256i r = _mm256_maddubs_epi16(hi_abs, _mm256_sign_epi8(x, hi));                                       \
-        s.lo##t = add32(s.lo##t, _mm256_madd_epi16(p, load256(by)));                                                   \
-        s.hi##t = add32(s.hi##t, _mm256_madd_epi16(r, load256(by + 16)));                                              \
+        s.lo##t = _mm256_mullo_epi32(s.lo##t, lo);                                                                     \
+        s.hi##t = _mm256_mullo_epi32(s.hi##t, hi);                                                                     \
     }
     FOR_TOKENS(TOKEN)
 #undef TOKEN
@@ -101,75 +130,65 @@ ST_INLINE sums add_sums(sums a, sums b) {
 }
 
 /* The exact integer of every row and token. */
-ST_INLINE sums dots(const block16 *b, const uint8_t *q, int tokens, enum widen every) {
-    if (every == EVERY_8) return widened(sums_of(b->w, q, tokens, 8), b->by[0], tokens);
-    if (every == EVERY_4) {
-        const sums first = widened(sums_of(b->w, q, tokens, 4), b->by[0], tokens);
-        return add_sums(first, widened(sums_of(b->w + 256, q + 16, tokens, 4), b->by[1], tokens));
-    }
+ST_INLINE sums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
     const __m256i zero = _mm256_setzero_si256();
-    sums s = {zero, zero, zero, zero, zero, zero, zero, zero};
-    if (every == EVERY_2) {
-        s = add_two(s, b->w, b->by[0], q, tokens);
-        s = add_two(s, b->w + 128, b->by[0], q + 8, tokens);
-        s = add_two(s, b->w + 256, b->by[1], q + 16, tokens);
-        return add_two(s, b->w + 384, b->by[1], q + 24, tokens);
+    const sums none = {zero, zero, zero, zero, zero, zero, zero, zero};
+    if (how == SIGNED) return signed_dots(b, q, tokens);
+    if (how == SIGNED_SCALED) return scaled(signed_dots(b, q, tokens), b->by[0], tokens);
+    sums first = add_columns(none, b->w, q, tokens);
+    if (how == WHOLE) {
+        first = add_columns(first, b->w + 256, q + 16, tokens);
+        return widened(less_offset(first, x_sums, x_sums + 2, offset, tokens), b->by[0], tokens);
     }
-    s = add_signed(s, b->w, b->by[0], q, tokens);
-    s = add_signed(s, b->w + 64, b->by[0], q + 4, tokens);
-    s = add_signed(s, b->w + 128, b->by[0], q + 8, tokens);
-    s = add_signed(s, b->w + 192, b->by[0], q + 12, tokens);
-    s = add_signed(s, b->w + 256, b->by[1], q + 16, tokens);
-    s = add_signed(s, b->w + 320, b->by[1], q + 20, tokens);
-    s = add_signed(s, b->w + 384, b->by[1], q + 24, tokens);
-    return add_signed(s, b->w + 448, b->by[1], q + 28, tokens);
+    first = widened(less_offset(first, x_sums, NULL, offset, tokens), b->by[0], tokens);
+    const sums second = add_columns(none, b->w + 256, q + 16, tokens);
+    return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), b->by[1], tokens));
 }
 
-/* One half (8 rows) of one token: acc += float(dot) * d * dx and the minimum. */
-ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half, enum minimum min, __m256 dx, const void *ds,
-                        const void *x_sums) {
-    const __m256 d = _mm256_mul_ps(_mm256_load_ps(b->d + 8 * half), dx);
+/* One half (8 rows) of one token: acc += float(dot) * (d * dx), and the minimum. */
+ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half, minimum min, __m256 dx, const float *ds,
+                        const int16_t *x_sums) {
     __m256 a = _mm256_loadu_ps(acc + 8 * half);
-    if (min == OFFSET)
-        dot = _mm256_sub_epi32(dot, _mm256_madd_epi16(load256(b->off + 16 * half), broadcast4(x_sums)));
-    a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), d, a);
-    if (min == MIN) a = _mm256_fmadd_ps(_mm256_load_ps(b->m + 8 * half), _mm256_castsi256_ps(broadcast4(ds)), a);
+    a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(_mm256_load_ps(b->d + 8 * half), dx), a);
+    if (min == MIN) a = _mm256_fmadd_ps(_mm256_load_ps(b->m + 8 * half), _mm256_broadcast_ss(ds), a);
     if (min == TWO_MINS) {
-        const __m256i sum = _mm256_madd_epi16(load256(b->off + 16 * half), broadcast4(x_sums));
+        const __m256i sum = add32(_mm256_madd_epi16(load256(b->min[0] + 16 * half), broadcast4(x_sums)),
+                                  _mm256_madd_epi16(load256(b->min[1] + 16 * half), broadcast4(x_sums + 2)));
         a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_mul_ps(_mm256_load_ps(b->m + 8 * half), dx), a);
     }
     _mm256_storeu_ps(acc + 8 * half, a);
 }
 
-/* Tokens t..t+tokens-1 of a panel's block x times an unpacked block. */
+/* Some tokens (up to four, from `first` on) of a panel's block x times an unpacked block. */
 ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, uint32_t first, int tokens,
-                          enum widen every, enum minimum min) {
+                          way how, int offset, minimum min) {
     /* Keeps the compiler from loading all weights before the loop over tokens: they do not fit the registers. */
     __asm__ volatile("" : : "r"(b) : "memory");
-    const sums s = dots(b, x + 32 * (size_t)first, tokens, every);
     const float *d = st_qblock_d(x, n) + first, *ds = d + n;
-    const int16_t *x_sums = st_qblock_sum(x, n) + 2 * (size_t)first;
+    const int16_t *x_sums = st_qblock_sums(x, n) + 4 * (size_t)first;
+    const sums s = dots(b, x + 32 * (size_t)first, x_sums, tokens, how, offset);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
-        const __m256 dx = _mm256_castsi256_ps(broadcast4(d + (t)));                                                    \
-        add_half(acc[first + (t)], s.lo##t, b, 0, min, dx, ds + (t), x_sums + 2 * (t));                                \
-        add_half(acc[first + (t)], s.hi##t, b, 1, min, dx, ds + (t), x_sums + 2 * (t));                                \
+        const __m256 dx = _mm256_broadcast_ss(d + (t));                                                                \
+        add_half(acc[first + (t)], s.lo##t, b, 0, min, dx, ds + (t), x_sums + 4 * (t));                                \
+        add_half(acc[first + (t)], s.hi##t, b, 1, min, dx, ds + (t), x_sums + 4 * (t));                                \
     }
     FOR_TOKENS(TOKEN)
 #undef TOKEN
 }
 
-ST_INLINE void add_block(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, enum widen every,
-                         enum minimum min) {
+ST_INLINE void add_block(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, way how, int offset,
+                         minimum min) {
     uint32_t t = 0;
-    for (; t + 4 <= n; t += 4) add_tokens(acc, b, x, n, t, 4, every, min);
-    if (n - t == 3) add_tokens(acc, b, x, n, t, 3, every, min);
-    else if (n - t == 2) add_tokens(acc, b, x, n, t, 2, every, min);
-    else if (n - t == 1) add_tokens(acc, b, x, n, t, 1, every, min);
+    for (; t + 4 <= n; t += 4) add_tokens(acc, b, x, n, t, 4, how, offset, min);
+    if (n - t == 3) add_tokens(acc, b, x, n, t, 3, how, offset, min);
+    else if (n - t == 2) add_tokens(acc, b, x, n, t, 2, how, offset, min);
+    else if (n - t == 1) add_tokens(acc, b, x, n, t, 1, how, offset, min);
 }
 
+/* `blocks` of 32 columns make a tile; the weights' offset is 2^offset, or none when that is 0. */
 ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, uint32_t hi, float *y, size_t ldy,
-                      unpack_fn *unpack, uint32_t blocks, enum widen every, enum minimum min) {
+                      unpack_fn *unpack, uint32_t blocks, way how, int offset, minimum min) {
     const uint32_t n = panel->n;
     float acc[ST_PANEL][ST_STRIP];
     block16 b;
@@ -179,25 +198,25 @@ ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, ui
         for (uint32_t k = 0; k < w->cols; k += 32 * blocks, tile += w->format->tile_bytes)
             for (uint32_t i = 0; i < blocks; i++, x += (size_t)n * ST_QBLOCK_BYTES) {
                 unpack(&b, tile, i);
-                add_block(acc, &b, x, n, every, min);
+                add_block(acc, &b, x, n, how, offset, min);
             }
         for (uint32_t t = 0; t < n; t++) memcpy(y + t * ldy + (size_t)s * ST_STRIP, acc[t], sizeof(acc[t]));
     }
 }
 
-#define MATMUL(format, blocks, every, min)                                                                             \
+#define MATMUL(format, blocks, how, offset, min)                                                                       \
     ST_KERN_MATMUL_DECL(st_matmul_##format##_avx2) {                                                                   \
         if (panel->n == 1) st_matvec_##format##_avx2(w, panel->quant, strip_lo, strip_hi, y);                          \
-        else matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, blocks, every, min);                        \
+        else matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, blocks, how, offset, min);                  \
     }
-MATMUL(q4_0, 1, EVERY_8, MIN)
-MATMUL(q4_1, 1, EVERY_8, MIN)
-MATMUL(q5_0, 1, EVERY_4, MIN)
-MATMUL(q5_1, 1, EVERY_4, MIN)
-MATMUL(q8_0, 1, SIGNED, NO_MIN)
-MATMUL(iq4_nl, 1, SIGNED, NO_MIN)
-MATMUL(iq4_xs, 8, SIGNED, NO_MIN)
-MATMUL(q2_k, 8, EVERY_4, TWO_MINS)
-MATMUL(q4_k, 8, EVERY_8, MIN)
-MATMUL(q5_k, 8, EVERY_4, MIN)
-MATMUL(q6_k, 8, EVERY_2, OFFSET)
+MATMUL(q4_0, 1, WHOLE, 3, NO_MIN)
+MATMUL(q4_1, 1, WHOLE, 0, MIN)
+MATMUL(q5_0, 1, WHOLE, 4, NO_MIN)
+MATMUL(q5_1, 1, HALVES, 0, MIN)
+MATMUL(q8_0, 1, SIGNED, 0, NO_MIN)
+MATMUL(iq4_nl, 1, SIGNED, 0, NO_MIN)
+MATMUL(iq4_xs, 8, SIGNED_SCALED, 0, NO_MIN)
+MATMUL(q2_k, 8, HALVES, 0, TWO_MINS)
+MATMUL(q4_k, 8, WHOLE, 0, MIN)
+MATMUL(q5_k, 8, HALVES, 0, MIN)
+MATMUL(q6_k, 8, HALVES, 5, NO_MIN)

@@ -26,8 +26,29 @@ static void get_nibbles(int8_t q[32], const uint8_t *vectors, uint32_t row) {
     }
 }
 
-static void add_fifth(int8_t q[32], const uint8_t *vector, uint32_t row) {
-    for (uint32_t k = 0; k < 32; k++) q[k] |= (int8_t)(((vector[4 * row + k % 4] >> (k / 4)) & 1) << 4);
+static void get_fives(int8_t q[32], const uint8_t *vectors, uint32_t row) {
+    for (uint32_t c = 0; c < 4; c++) {
+        uint32_t v[5]; /* the byte of column c in each vector */
+        for (uint32_t j = 0; j < 5; j++) {
+            v[j] = vectors[ST_VECTOR * j + 4 * row + c];
+            q[4 * j + c] = v[j] & 31;
+        }
+        q[20 + c] = (int8_t)((v[0] >> 5) | (((v[1] >> 5) & 3) << 3));
+        q[24 + c] = (int8_t)((v[2] >> 5) | (((v[3] >> 5) & 3) << 3));
+        q[28 + c] = (int8_t)((v[4] >> 5) | ((v[1] >> 7) << 3) | ((v[3] >> 7) << 4));
+    }
+}
+
+static void get_sixes(int8_t q[16], const uint8_t *vectors, uint32_t row) {
+    for (uint32_t c = 0; c < 4; c++) {
+        uint32_t last = 0;
+        for (uint32_t j = 0; j < 3; j++) {
+            const uint32_t v = vectors[ST_VECTOR * j + 4 * row + c];
+            q[4 * j + c] = (int8_t)(v & 63) - 32;
+            last |= (v >> 6) << (2 * j);
+        }
+        q[12 + c] = (int8_t)last - 32;
+    }
 }
 
 static void set_scales(block32 *b, double scale, double min) {
@@ -49,15 +70,13 @@ static void block_q4_1(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row
 
 static void block_q5_0(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row) {
     (void)i;
-    get_nibbles(b->q, tile + ST_HALVES + ST_FIFTH, row);
-    add_fifth(b->q, tile + ST_HALVES, row);
+    get_fives(b->q, tile + ST_HALVES, row);
     set_scales(b, half_at(tile, row), -16 * half_at(tile, row));
 }
 
 static void block_q5_1(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row) {
     (void)i;
-    get_nibbles(b->q, tile + 2 * ST_HALVES + ST_FIFTH, row);
-    add_fifth(b->q, tile + 2 * ST_HALVES, row);
+    get_fives(b->q, tile + 2 * ST_HALVES, row);
     set_scales(b, half_at(tile, row), half_at(tile + ST_HALVES, row));
 }
 
@@ -93,9 +112,7 @@ static void block_q4_k(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row
 
 static void block_q5_k(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row) {
     const uint8_t *chunk = tile + 2 * ST_HALVES + (size_t)(i / 2) * ST_CHUNK_Q5_K, *head = chunk + 16 * (i % 2) + row;
-    const uint8_t *values = chunk + 64 + (ST_FIFTH + ST_NIBBLES) * (i % 2);
-    get_nibbles(b->q, values + ST_FIFTH, row);
-    add_fifth(b->q, values, row);
+    get_fives(b->q, chunk + 64 + ST_FIVES * (i % 2), row);
     set_scales(b, half_at(tile, row) * head[0], -half_at(tile + ST_HALVES, row) * head[32]);
 }
 
@@ -103,11 +120,7 @@ static void block_q6_k(block32 *b, const uint8_t *tile, uint32_t i, uint32_t row
     const uint8_t *chunk = tile + ST_HALVES + (size_t)(i / 2) * ST_CHUNK_Q6_K;
     for (uint32_t h = 0; h < 2; h++) {
         const uint32_t g = 2 * (i % 2) + h;
-        const uint8_t *v = chunk + 64 + (size_t)g * 3 * ST_VECTOR + 4 * row;
-        for (uint32_t k = 0; k < 16; k++) {
-            const uint8_t low = (uint8_t)(v[ST_VECTOR * (k / 4 % 2) + k % 4] >> (4 * (k / 8))) & 15;
-            b->q[16 * h + k] = (int8_t)(low | (((v[2 * ST_VECTOR + k % 4] >> (2 * (k / 4))) & 3) << 4)) - 32;
-        }
+        get_sixes(b->q + 16 * h, chunk + 64 + ST_SIXES * g, row);
         b->scale[h] = half_at(tile, row) * (int8_t)chunk[16 * g + row];
         b->min[h] = 0;
     }

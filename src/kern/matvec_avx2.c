@@ -14,7 +14,7 @@ typedef struct ipair {
     __m256i lo, hi;
 } ipair;
 
-enum { X_D = 32, X_DS = 36, X_SUM = 40 }; /* in the block of one token, after its 32 values */
+enum { X_D = 32, X_DS = 36, X_SUMS = 40 }; /* in the block of one token, after its 32 values */
 
 /* acc += float(dot) * (d * dx) */
 ST_INLINE pair add_scaled(pair acc, ipair dot, __m256 d_lo, __m256 d_hi, const uint8_t *x) {
@@ -31,7 +31,10 @@ ST_INLINE pair add_min(pair acc, __m256 m_lo, __m256 m_hi, const uint8_t *x) {
     return acc;
 }
 
-/* ---- 4 bits: 16-bit sums over the whole block ---- */
+/* The sums of the activations of the whole block, for an offset of 2^shift. */
+#define BLOCK_OFFSET(x, shift) _mm256_slli_epi16(add16(broadcast4((x) + X_SUMS), broadcast4((x) + X_SUMS + 4)), shift)
+
+/* ---- 4 bits ---- */
 
 ST_INLINE __m256i nibble_products(__m256i v, __m256i x_low, __m256i x_high) {
     return add16(_mm256_maddubs_epi16(low_nibbles(v), x_low), _mm256_maddubs_epi16(high_nibbles(v), x_high));
@@ -62,9 +65,11 @@ ST_INLINE ipair nibble_dots(const uint8_t *v, const uint8_t *x) {
 }
 
 ST_INLINE pair tile_q4_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16), by = _mm256_set1_ps(-8);
-    acc = add_scaled(acc, nibble_dots(tile + ST_HALVES, x), d_lo, d_hi, x);
-    return add_min(acc, _mm256_mul_ps(d_lo, by), _mm256_mul_ps(d_hi, by), x);
+    const __m256i offset = BLOCK_OFFSET(x, 3);
+    ipair s = nibble_sums(tile + ST_HALVES, x);
+    s.lo = pairs_to_lanes(sub16(s.lo, offset));
+    s.hi = pairs_to_lanes(sub16(s.hi, offset));
+    return add_scaled(acc, s, load_halves(tile), load_halves(tile + 16), x);
 }
 
 ST_INLINE pair tile_q4_1(pair acc, const uint8_t *tile, const uint8_t *x) {
@@ -72,45 +77,41 @@ ST_INLINE pair tile_q4_1(pair acc, const uint8_t *tile, const uint8_t *x) {
     return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
 }
 
-/* ---- 5 bits: 16-bit sums over half a block ---- */
+/* ---- 5 bits ---- */
 
-#define FIVE_LOW(v, h, j) _mm256_or_si256(low_nibbles(v), FIFTH_LOW(h, j))
-#define FIVE_HIGH(v, h, j) _mm256_or_si256(high_nibbles(v), FIFTH_HIGH(h, j))
-#define FIVE_PRODUCTS(v, h, j, x_low, x_high)                                                                          \
-    add16(_mm256_maddubs_epi16(FIVE_LOW(v, h, j), x_low), _mm256_maddubs_epi16(FIVE_HIGH(v, h, j), x_high))
+#define PRODUCTS(w, x, i) _mm256_maddubs_epi16((w).v##i, broadcast4((x) + 4 * (i)))
 
-/* Both halves of a block as 16-bit sums, for the caller to widen. */
-ST_INLINE void five_sums(const uint8_t *fifth, const uint8_t *v, const uint8_t *x, ipair *first, ipair *second) {
-    const __m256i h_lo = load256(fifth), h_hi = load256(fifth + 32);
-    __m256i a = broadcast4(x), b = broadcast4(x + 16), w_lo = load256(v), w_hi = load256(v + 32);
-    first->lo = FIVE_PRODUCTS(w_lo, h_lo, 0, a, b);
-    first->hi = FIVE_PRODUCTS(w_hi, h_hi, 0, a, b);
-    a = broadcast4(x + 4), b = broadcast4(x + 20), w_lo = load256(v + 64), w_hi = load256(v + 96);
-    first->lo = add16(first->lo, FIVE_PRODUCTS(w_lo, h_lo, 1, a, b));
-    first->hi = add16(first->hi, FIVE_PRODUCTS(w_hi, h_hi, 1, a, b));
-    a = broadcast4(x + 8), b = broadcast4(x + 24), w_lo = load256(v + 128), w_hi = load256(v + 160);
-    second->lo = FIVE_PRODUCTS(w_lo, h_lo, 2, a, b);
-    second->hi = FIVE_PRODUCTS(w_hi, h_hi, 2, a, b);
-    a = broadcast4(x + 12), b = broadcast4(x + 28), w_lo = load256(v + 192), w_hi = load256(v + 224);
-    second->lo = add16(second->lo, FIVE_PRODUCTS(w_lo, h_lo, 3, a, b));
-    second->hi = add16(second->hi, FIVE_PRODUCTS(w_hi, h_hi, 3, a, b));
+/* Eight rows: 16-bit sums of columns 0-15 and 16-31. */
+ST_INLINE ipair five_sums(const uint8_t *v, const uint8_t *x) {
+    const fives w = load_fives(v);
+    ipair s;
+    s.lo = add16(add16(PRODUCTS(w, x, 0), PRODUCTS(w, x, 1)), add16(PRODUCTS(w, x, 2), PRODUCTS(w, x, 3)));
+    s.hi = add16(add16(PRODUCTS(w, x, 4), PRODUCTS(w, x, 5)), add16(PRODUCTS(w, x, 6), PRODUCTS(w, x, 7)));
+    return s;
 }
 
-ST_INLINE ipair five_dots(const uint8_t *fifth, const uint8_t *v, const uint8_t *x) {
-    ipair a, b;
-    five_sums(fifth, v, x, &a, &b);
-    return (ipair){add32(pairs_to_lanes(a.lo), pairs_to_lanes(b.lo)), add32(pairs_to_lanes(a.hi), pairs_to_lanes(b.hi))};
+ST_INLINE __m256i offset_fives(const uint8_t *v, const uint8_t *x, __m256i offset) {
+    const ipair s = five_sums(v, x);
+    return pairs_to_lanes(sub16(add16(s.lo, s.hi), offset));
 }
 
 ST_INLINE pair tile_q5_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16), by = _mm256_set1_ps(-16);
-    acc = add_scaled(acc, five_dots(tile + ST_HALVES, tile + ST_HALVES + ST_FIFTH, x), d_lo, d_hi, x);
-    return add_min(acc, _mm256_mul_ps(d_lo, by), _mm256_mul_ps(d_hi, by), x);
+    const __m256i offset = BLOCK_OFFSET(x, 4);
+    const ipair dot = {offset_fives(tile + ST_HALVES, x, offset), offset_fives(tile + ST_HALVES + 32, x, offset)};
+    return add_scaled(acc, dot, load_halves(tile), load_halves(tile + 16), x);
+}
+
+/* Eight rows: the dot products, times a scale in pairs. */
+ST_INLINE __m256i five_dots(const uint8_t *v, const uint8_t *x, __m256i by) {
+    const ipair s = five_sums(v, x);
+    return add32(_mm256_madd_epi16(s.lo, by), _mm256_madd_epi16(s.hi, by));
 }
 
 ST_INLINE pair tile_q5_1(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const uint8_t *fifth = tile + 2 * ST_HALVES;
-    acc = add_scaled(acc, five_dots(fifth, fifth + ST_FIFTH, x), load_halves(tile), load_halves(tile + 16), x);
+    const __m256i one = _mm256_set1_epi16(1);
+    const uint8_t *v = tile + 2 * ST_HALVES;
+    const ipair dot = {five_dots(v, x, one), five_dots(v + 32, x, one)};
+    acc = add_scaled(acc, dot, load_halves(tile), load_halves(tile + 16), x);
     return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
 }
 
@@ -221,12 +222,8 @@ ST_INLINE pair tile_q4_k(pair acc, const uint8_t *tile, const uint8_t *x) {
 }
 
 ST_INLINE pair block_q5_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
-    ipair a, b;
-    five_sums(v, v + ST_FIFTH, x, &a, &b);
-    const __m256i by_lo = byte_pairs(head), by_hi = byte_pairs(head + 8);
-    a.lo = add32(_mm256_madd_epi16(a.lo, by_lo), _mm256_madd_epi16(b.lo, by_lo));
-    a.hi = add32(_mm256_madd_epi16(a.hi, by_hi), _mm256_madd_epi16(b.hi, by_hi));
-    return add_block_k(acc, s, a, head, x);
+    const ipair dot = {five_dots(v, x, byte_pairs(head)), five_dots(v + 32, x, byte_pairs(head + 8))};
+    return add_block_k(acc, s, dot, head, x);
 }
 
 ST_INLINE pair tile_q5_k(pair acc, const uint8_t *tile, const uint8_t *x) {
@@ -234,37 +231,25 @@ ST_INLINE pair tile_q5_k(pair acc, const uint8_t *tile, const uint8_t *x) {
     const uint8_t *p = tile + 2 * ST_HALVES;
     for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q5_K, x += 2 * ST_QBLOCK_BYTES) {
         acc = block_q5_k(acc, s, p, p + 64, x);
-        acc = block_q5_k(acc, s, p + 16, p + 64 + ST_FIFTH + ST_NIBBLES, x + ST_QBLOCK_BYTES);
+        acc = block_q5_k(acc, s, p + 16, p + 64 + ST_FIVES, x + ST_QBLOCK_BYTES);
     }
     return acc;
 }
 
-/* Sixteen columns of 8 rows, times their scales: 16-bit sums over two vectors. `v` is at L0, L1 and H follow. */
-ST_INLINE __m256i six_dots(const uint8_t *v, __m256i x0, __m256i x1, __m256i x2, __m256i x3, __m256i by) {
-    const __m256i l0 = load256(v), l1 = load256(v + 64), h = load256(v + 128), two = _mm256_set1_epi8(0x30);
-    const __m256i w0 = _mm256_or_si256(low_nibbles(l0), _mm256_and_si256(_mm256_slli_epi16(h, 4), two));
-    const __m256i w1 = _mm256_or_si256(low_nibbles(l1), _mm256_and_si256(_mm256_slli_epi16(h, 2), two));
-    const __m256i w2 = _mm256_or_si256(high_nibbles(l0), _mm256_and_si256(h, two));
-    const __m256i w3 = _mm256_or_si256(high_nibbles(l1), _mm256_and_si256(_mm256_srli_epi16(h, 2), two));
-    const __m256i a = add16(_mm256_maddubs_epi16(w0, x0), _mm256_maddubs_epi16(w1, x1));
-    const __m256i b = add16(_mm256_maddubs_epi16(w2, x2), _mm256_maddubs_epi16(w3, x3));
-    return add32(_mm256_madd_epi16(a, by), _mm256_madd_epi16(b, by));
+/* Sixteen columns of eight rows, less the offset, times their scale. */
+ST_INLINE __m256i six_dots(const uint8_t *v, const uint8_t *x, __m256i offset, const uint8_t *scales) {
+    const sixes w = load_sixes(v);
+    const __m256i a = add16(PRODUCTS(w, x, 0), PRODUCTS(w, x, 1)), b = add16(PRODUCTS(w, x, 2), PRODUCTS(w, x, 3));
+    return _mm256_madd_epi16(sub16(add16(a, b), offset), signed_byte_pairs(scales));
 }
 
 ST_INLINE pair block_q6_k(pair acc, __m256 d_lo, __m256 d_hi, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
-    /* less 32 times the sum of the activations, scaled */
-    const __m256i sums = broadcast4(x + X_SUM);
-    ipair dot, off;
-    off.lo = _mm256_madd_epi16(_mm256_slli_epi16(two_signed_byte_pairs(head), 5), sums);
-    off.hi = _mm256_madd_epi16(_mm256_slli_epi16(two_signed_byte_pairs(head + 8), 5), sums);
-    __m256i x0 = broadcast4(x), x1 = broadcast4(x + 4), x2 = broadcast4(x + 8), x3 = broadcast4(x + 12);
-    dot.lo = six_dots(v, x0, x1, x2, x3, signed_byte_pairs(head));
-    dot.hi = six_dots(v + 32, x0, x1, x2, x3, signed_byte_pairs(head + 8));
-    x0 = broadcast4(x + 16), x1 = broadcast4(x + 20), x2 = broadcast4(x + 24), x3 = broadcast4(x + 28);
-    dot.lo = add32(dot.lo, six_dots(v + 192, x0, x1, x2, x3, signed_byte_pairs(head + 16)));
-    dot.hi = add32(dot.hi, six_dots(v + 224, x0, x1, x2, x3, signed_byte_pairs(head + 24)));
-    dot.lo = _mm256_sub_epi32(dot.lo, off.lo);
-    dot.hi = _mm256_sub_epi32(dot.hi, off.hi);
+    const __m256i first = _mm256_slli_epi16(broadcast4(x + X_SUMS), 5);
+    const __m256i second = _mm256_slli_epi16(broadcast4(x + X_SUMS + 4), 5);
+    ipair dot = {six_dots(v, x, first, head), six_dots(v + 32, x, first, head + 8)};
+    v += ST_SIXES;
+    dot.lo = add32(dot.lo, six_dots(v, x + 16, second, head + 16));
+    dot.hi = add32(dot.hi, six_dots(v + 32, x + 16, second, head + 24));
     return add_scaled(acc, dot, d_lo, d_hi, x);
 }
 
@@ -273,7 +258,7 @@ ST_INLINE pair tile_q6_k(pair acc, const uint8_t *tile, const uint8_t *x) {
     const uint8_t *p = tile + ST_HALVES;
     for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q6_K, x += 2 * ST_QBLOCK_BYTES) {
         acc = block_q6_k(acc, d_lo, d_hi, p, p + 64, x);
-        acc = block_q6_k(acc, d_lo, d_hi, p + 32, p + 64 + 6 * ST_VECTOR, x + ST_QBLOCK_BYTES);
+        acc = block_q6_k(acc, d_lo, d_hi, p + 32, p + 64 + 2 * ST_SIXES, x + ST_QBLOCK_BYTES);
     }
     return acc;
 }
@@ -294,7 +279,8 @@ ST_INLINE __m256 half_block_q2_k(__m256 acc, __m256 d, __m256 dmin, const uint8_
     const __m256i low = _mm256_set1_epi16(15), h0 = byte_pairs(head), h1 = byte_pairs(head + 16);
     const __m256i dot = add32(_mm256_madd_epi16(two_bit_sums(load256(v), x), _mm256_and_si256(h0, low)),
                               _mm256_madd_epi16(two_bit_sums(load256(v + 64), x + 16), _mm256_and_si256(h1, low)));
-    const __m256i min = _mm256_madd_epi16(_mm256_srli_epi16(two_byte_pairs(head), 4), broadcast4(x + X_SUM));
+    const __m256i min = add32(_mm256_madd_epi16(_mm256_srli_epi16(h0, 4), broadcast4(x + X_SUMS)),
+                              _mm256_madd_epi16(_mm256_srli_epi16(h1, 4), broadcast4(x + X_SUMS + 4)));
     acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, dx), acc);
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(min), _mm256_mul_ps(dmin, dx), acc);
 }

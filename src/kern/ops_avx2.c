@@ -8,9 +8,9 @@
 /* The largest |x| of 32 floats as bits: see largest() in ops_scalar.c. */
 ST_INLINE float largest(__m256 a, __m256 b, __m256 c, __m256 d) {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
-#define BITS(v) _mm256_and_si256(_mm256_castps_si256(v), magnitude)
-    const __m256i top = _mm256_max_epi32(_mm256_max_epi32(BITS(a), BITS(b)), _mm256_max_epi32(BITS(c), BITS(d)));
-#undef BITS
+#define SIZE(v) _mm256_and_si256(_mm256_castps_si256(v), magnitude)
+    const __m256i top = _mm256_max_epi32(_mm256_max_epi32(SIZE(a), SIZE(b)), _mm256_max_epi32(SIZE(c), SIZE(d)));
+#undef SIZE
     __m128i s = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
     return _mm_cvtss_f32(_mm_castsi128_ps(_mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1))));
@@ -26,14 +26,15 @@ ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, int8_t *q,
     /* packs works in halves: put the groups of four back in order */
     const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256((__m256i *)q, bytes);
-    const __m256i fours = pairs_to_lanes(_mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes));
-    const __m256i twos = _mm256_add_epi32(fours, _mm256_shuffle_epi32(fours, 0xb1));
-    const __m256i all = _mm256_add_epi32(twos, _mm256_shuffle_epi32(twos, 0x4e));
-    const int first = _mm256_extract_epi32(all, 0), second = _mm256_extract_epi32(all, 4);
-    sums[0] = (int16_t)first;
-    sums[1] = (int16_t)second;
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
+    const __m256i twos = add16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
+    const __m256i halves = add16(twos, _mm256_shuffle_epi32(twos, 0x4e)); /* in every lane the two sums of its half */
+    const __m256i whole = pairs_to_lanes(halves);
+    const int first = _mm256_extract_epi32(halves, 0), second = _mm256_extract_epi32(halves, 4);
+    memcpy(sums, &first, sizeof(first));
+    memcpy(sums + 2, &second, sizeof(second));
     *scale = top / 127;
-    *ds = *scale * (float)(first + second);
+    *ds = *scale * (float)(_mm256_extract_epi32(whole, 0) + _mm256_extract_epi32(whole, 4));
 }
 
 void st_quantize_avx2(const st_panel *panel) {
@@ -51,7 +52,7 @@ void st_quantize_avx2(const st_panel *panel) {
                 x = rest;
             }
             quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16), _mm256_loadu_ps(x + 24),
-                           (int8_t *)block + 32 * t, d + t, ds + t, sums + 2 * t);
+                           (int8_t *)block + 32 * t, d + t, ds + t, sums + 4 * t);
         }
     }
 }

@@ -20,17 +20,19 @@ static float largest(const float *x, uint32_t n) {
     return f;
 }
 
-static void quantize_block(const float *x, uint32_t n, int8_t q[32], float *d, float *ds, int16_t sum[2]) {
+static void quantize_block(const float *x, uint32_t n, int8_t q[32], float *d, float *ds, int16_t sums[2][2]) {
     const float top = largest(x, n), inverse = top > ST_QUANT_TINY && isfinite(top) ? 127.0f / top : 0;
+    int total = 0;
     memset(q, 0, 32);
-    sum[0] = sum[1] = 0;
+    memset(sums, 0, 4 * sizeof(int16_t));
     for (uint32_t i = 0; i < n && inverse > 0; i++) {
         const float v = rintf(x[i] * inverse);
         q[i] = (int8_t)(v > 127 ? 127 : v < -127 ? -127 : v);
-        sum[i / 16] = (int16_t)(sum[i / 16] + q[i]);
+        sums[i / 16][i % 4 / 2] = (int16_t)(sums[i / 16][i % 4 / 2] + q[i]);
+        total += q[i];
     }
     *d = top / 127;
-    *ds = *d * (float)(sum[0] + sum[1]);
+    *ds = *d * (float)total;
 }
 
 void st_quantize_scalar(const st_panel *panel) {
@@ -38,11 +40,11 @@ void st_quantize_scalar(const st_panel *panel) {
     for (uint32_t b = 0; 32 * b < panel->cols; b++) {
         uint8_t *block = panel->quant + (size_t)b * n * ST_QBLOCK_BYTES;
         float *d = (float *)(block + 32 * (size_t)n), *ds = d + n;
-        int16_t *sums = (int16_t *)(ds + n);
+        int16_t(*sums)[2][2] = (int16_t(*)[2][2])(ds + n);
         const uint32_t left = panel->cols - 32 * b;
         for (uint32_t t = 0; t < n; t++)
             quantize_block(panel->x + t * panel->stride + 32 * b, left < 32 ? left : 32, (int8_t *)block + 32 * t, &d[t],
-                           &ds[t], &sums[2 * t]);
+                           &ds[t], sums[t]);
     }
 }
 

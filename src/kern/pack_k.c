@@ -4,14 +4,6 @@
 #include "gguf/blocks.h"
 #include "kern/layout.h"
 
-static uint32_t load32(const uint8_t *p) {
-    uint32_t v;
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-static void store32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof(v)); }
-
 /* Packs one row's block of 256 columns into its places in the tile. */
 typedef void pack_row_fn(uint8_t *tile, const uint8_t *block, uint32_t row);
 
@@ -27,16 +19,16 @@ static void pack_blocks(pack_row_fn *pack_row, uint32_t block_bytes, uint32_t ti
 /* "nibbles 32" of the low four bits of 32 values. */
 static void put_nibbles(uint8_t *vectors, const uint8_t *values, uint32_t row) {
     for (uint32_t j = 0; j < 4; j++) {
-        const uint32_t lo = load32(values + 4 * j) & 0x0f0f0f0f, hi = load32(values + 16 + 4 * j) & 0x0f0f0f0f;
-        store32(vectors + ST_VECTOR * j + 4 * row, lo | (hi << 4));
+        const uint32_t lo = st_load32(values + 4 * j) & 0x0f0f0f0f, hi = st_load32(values + 16 + 4 * j) & 0x0f0f0f0f;
+        st_store32(vectors + ST_VECTOR * j + 4 * row, lo | (hi << 4));
     }
 }
 
-/* "fifth 32": bit 4 of 32 values. */
-static void put_fifth(uint8_t *vector, const uint8_t *values, uint32_t row) {
-    uint32_t bits = 0;
-    for (uint32_t j = 0; j < 8; j++) bits |= ((load32(values + 4 * j) >> 4) & 0x01010101) << j;
-    store32(vector + 4 * row, bits);
+/* "fives 32" of 32 values. */
+static void put_fives(uint8_t *vectors, const uint8_t *values, uint32_t row) {
+    uint32_t words[8];
+    for (uint32_t j = 0; j < 8; j++) words[j] = st_load32(values + 4 * j);
+    st_put_fives(vectors + 4 * row, words);
 }
 
 static void put_scales_q4_k(uint8_t *tile, uint32_t chunk_bytes, const uint8_t scales[12], uint32_t row) {
@@ -78,10 +70,8 @@ static void pack_row_q5_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
             values[32 + l] = (uint8_t)((qs[l] >> 4) | (((qh[l] >> (2 * c + 1)) & 1) << 4));
         }
         uint8_t *to = tile + 2 * ST_HALVES + (size_t)c * ST_CHUNK_Q5_K + 64;
-        for (uint32_t h = 0; h < 2; h++, to += ST_FIFTH + ST_NIBBLES) {
-            put_fifth(to, values + 32 * h, row);
-            put_nibbles(to + ST_FIFTH, values + 32 * h, row);
-        }
+        put_fives(to, values, row);
+        put_fives(to + ST_FIVES, values + 32, row);
     }
 }
 
@@ -89,15 +79,11 @@ static void pack_row_q5_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
 static void put_sixes(uint8_t *tile, const uint8_t *values, const int8_t *scales, uint32_t row) {
     for (uint32_t g = 0; g < 16; g++) {
         uint8_t *chunk = tile + ST_HALVES + (size_t)(g / 4) * ST_CHUNK_Q6_K;
-        uint8_t *to = chunk + 64 + (size_t)(g % 4) * 3 * ST_VECTOR + 4 * row;
-        const uint32_t v0 = load32(values + 16 * g), v1 = load32(values + 16 * g + 4);
-        const uint32_t v2 = load32(values + 16 * g + 8), v3 = load32(values + 16 * g + 12);
-        const uint32_t low = 0x0f0f0f0f, two = 0x03030303;
+        uint8_t *to = chunk + 64 + (size_t)(g % 4) * ST_SIXES + 4 * row;
+        const uint32_t last = st_load32(values + 16 * g + 12);
         chunk[16 * (g % 4) + row] = (uint8_t)scales[g];
-        store32(to, (v0 & low) | ((v2 & low) << 4));
-        store32(to + ST_VECTOR, (v1 & low) | ((v3 & low) << 4));
-        store32(to + 2 * ST_VECTOR, ((v0 >> 4) & two) | (((v1 >> 4) & two) << 2) | (((v2 >> 4) & two) << 4) |
-                                        (((v3 >> 4) & two) << 6));
+        for (uint32_t j = 0; j < 3; j++)
+            st_store32(to + ST_VECTOR * j, st_load32(values + 16 * g + 4 * j) | (((last >> (2 * j)) & 0x03030303) << 6));
     }
 }
 
@@ -145,9 +131,9 @@ static void pack_row_q2_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
     for (uint32_t g = 0; g < 16; g++) {
         uint8_t *chunk = tile + 2 * ST_HALVES + (size_t)(g / 4) * ST_CHUNK_Q2_K;
         uint32_t bits = 0;
-        for (uint32_t i = 0; i < 4; i++) bits |= load32(values + 16 * g + 4 * i) << (2 * i);
+        for (uint32_t i = 0; i < 4; i++) bits |= st_load32(values + 16 * g + 4 * i) << (2 * i);
         chunk[16 * (g % 4) + row] = b->scales[g];
-        store32(chunk + 64 + ST_VECTOR * (g % 4) + 4 * row, bits);
+        st_store32(chunk + 64 + ST_VECTOR * (g % 4) + 4 * row, bits);
     }
 }
 
@@ -160,7 +146,7 @@ static void pack_row_iq4_xs(uint8_t *tile, const uint8_t *block, uint32_t row) {
         const uint32_t low = (b->scales_l[i / 2] >> (4 * (i % 2))) & 15;
         chunk[16 * (i % 2) + row] = (uint8_t)(int8_t)((int)(low | (((high >> (2 * i)) & 3) << 4)) - 32);
         for (uint32_t j = 0; j < 4; j++)
-            store32(chunk + 32 + ST_NIBBLES * (i % 2) + ST_VECTOR * j + 4 * row, load32(b->qs + 16 * i + 4 * j));
+            st_store32(chunk + 32 + ST_NIBBLES * (i % 2) + ST_VECTOR * j + 4 * row, st_load32(b->qs + 16 * i + 4 * j));
     }
 }
 

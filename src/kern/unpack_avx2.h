@@ -9,8 +9,9 @@
 
 typedef struct block16 {
     _Alignas(64) uint8_t w[8 * ST_VECTOR]; /* vector j: columns 4j..4j+3 of the rows */
+    uint8_t size[8 * ST_VECTOR];  /* |w| of signed weights */
     int16_t by[2][2 * ST_STRIP];  /* a row's integer scale, twice: for columns 0-15 and 16-31 */
-    int16_t off[2 * ST_STRIP];    /* Q6_K: 32 scale, Q2_K: min; for columns 0-15 and 16-31 */
+    int16_t min[2][2 * ST_STRIP]; /* Q2_K: a row's integer minimum, twice, likewise */
     float d[ST_STRIP];
     float m[ST_STRIP];            /* Q2_K: -dmin; others: the whole minimum */
 } block16;
@@ -45,31 +46,25 @@ ST_INLINE void unpack_nibbles(block16 *b, const uint8_t *v) {
     }
 }
 
-ST_INLINE void unpack_five(block16 *b, const uint8_t *fifth, const uint8_t *v) {
-#define STEP(j)                                                                                                        \
-    for (uint32_t half = 0; half < 64; half += 32) {                                                                   \
-        const __m256i n = load256(v + 64 * (j) + half), h = load256(fifth + half);                                     \
-        store256(b->w + 64 * (j) + half, _mm256_or_si256(low_nibbles(n), FIFTH_LOW(h, j)));                            \
-        store256(b->w + 256 + 64 * (j) + half, _mm256_or_si256(high_nibbles(n), FIFTH_HIGH(h, j)));                    \
+ST_INLINE void unpack_fives(block16 *b, const uint8_t *p) {
+    for (uint32_t half = 0; half < 64; half += 32) {
+        const fives f = load_fives(p + half);
+        uint8_t *w = b->w + half;
+        store256(w, f.v0);
+        store256(w + 64, f.v1);
+        store256(w + 128, f.v2);
+        store256(w + 192, f.v3);
+        store256(w + 256, f.v4);
+        store256(w + 320, f.v5);
+        store256(w + 384, f.v6);
+        store256(w + 448, f.v7);
     }
-    STEP(0)
-    STEP(1)
-    STEP(2)
-    STEP(3)
-#undef STEP
-}
-
-/* The minimum as a multiple of the scale. */
-ST_INLINE void set_offset(block16 *b, float by) {
-    const __m256 f = _mm256_set1_ps(by);
-    store_floats(b->m, _mm256_mul_ps(_mm256_load_ps(b->d), f), _mm256_mul_ps(_mm256_load_ps(b->d + 8), f));
 }
 
 ST_INLINE void unpack_q4_0(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
     set_ones(b);
     load_scale(b->d, tile);
-    set_offset(b, -8);
     unpack_nibbles(b, tile + ST_HALVES);
 }
 
@@ -85,8 +80,7 @@ ST_INLINE void unpack_q5_0(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
     set_ones(b);
     load_scale(b->d, tile);
-    set_offset(b, -16);
-    unpack_five(b, tile + ST_HALVES, tile + ST_HALVES + ST_FIFTH);
+    unpack_fives(b, tile + ST_HALVES);
 }
 
 ST_INLINE void unpack_q5_1(block16 *b, const uint8_t *tile, uint32_t i) {
@@ -94,28 +88,31 @@ ST_INLINE void unpack_q5_1(block16 *b, const uint8_t *tile, uint32_t i) {
     set_ones(b);
     load_scale(b->d, tile);
     load_scale(b->m, tile + ST_HALVES);
-    unpack_five(b, tile + 2 * ST_HALVES, tile + 2 * ST_HALVES + ST_FIFTH);
+    unpack_fives(b, tile + 2 * ST_HALVES);
+}
+
+ST_INLINE void store_signed(block16 *b, uint32_t at, __m256i w) {
+    store256(b->w + at, w);
+    store256(b->size + at, _mm256_abs_epi8(w));
 }
 
 ST_INLINE void unpack_q8_0(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
-    for (uint32_t j = 0; j < 16; j++) store256(b->w + 32 * j, load256(tile + ST_HALVES + 32 * j));
+    for (uint32_t j = 0; j < 16; j++) store_signed(b, 32 * j, load256(tile + ST_HALVES + 32 * j));
 }
 
 ST_INLINE void unpack_iq4(block16 *b, const uint8_t *v) {
     const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)st_iq4_values));
     for (uint32_t j = 0; j < 8; j++) {
         const __m256i n = load256(v + 32 * j);
-        store256(b->w + 32 * j, _mm256_shuffle_epi8(table, low_nibbles(n)));
-        store256(b->w + 256 + 32 * j, _mm256_shuffle_epi8(table, high_nibbles(n)));
+        store_signed(b, 32 * j, _mm256_shuffle_epi8(table, low_nibbles(n)));
+        store_signed(b, 256 + 32 * j, _mm256_shuffle_epi8(table, high_nibbles(n)));
     }
 }
 
 ST_INLINE void unpack_iq4_nl(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
     unpack_iq4(b, tile + ST_HALVES);
 }
@@ -152,31 +149,28 @@ ST_INLINE void unpack_q4_k(block16 *b, const uint8_t *tile, uint32_t i) {
 
 ST_INLINE void unpack_q5_k(block16 *b, const uint8_t *tile, uint32_t i) {
     const uint8_t *p = tile + 2 * ST_HALVES + (size_t)(i / 2) * ST_CHUNK_Q5_K;
-    const uint8_t *fifth = p + 64 + (ST_FIFTH + ST_NIBBLES) * (i % 2);
     set_scales_k(b, tile, p + 16 * (i % 2));
-    unpack_five(b, fifth, fifth + ST_FIFTH);
+    unpack_fives(b, p + 64 + ST_FIVES * (i % 2));
 }
 
-ST_INLINE void unpack_six(uint8_t *w, const uint8_t *v) {
-    const __m256i l0 = load256(v), l1 = load256(v + 64), h = load256(v + 128), two = _mm256_set1_epi8(0x30);
-    store256(w, _mm256_or_si256(low_nibbles(l0), _mm256_and_si256(_mm256_slli_epi16(h, 4), two)));
-    store256(w + 64, _mm256_or_si256(low_nibbles(l1), _mm256_and_si256(_mm256_slli_epi16(h, 2), two)));
-    store256(w + 128, _mm256_or_si256(high_nibbles(l0), _mm256_and_si256(h, two)));
-    store256(w + 192, _mm256_or_si256(high_nibbles(l1), _mm256_and_si256(_mm256_srli_epi16(h, 2), two)));
+ST_INLINE void unpack_sixes(uint8_t *w, const uint8_t *p) {
+    const sixes f = load_sixes(p);
+    store256(w, f.v0);
+    store256(w + 64, f.v1);
+    store256(w + 128, f.v2);
+    store256(w + 192, f.v3);
 }
 
 ST_INLINE void unpack_q6_k(block16 *b, const uint8_t *tile, uint32_t i) {
     const uint8_t *p = tile + ST_HALVES + (size_t)(i / 2) * ST_CHUNK_Q6_K, *head = p + 32 * (i % 2);
-    const uint8_t *v = p + 64 + 6 * ST_VECTOR * (i % 2);
+    const uint8_t *v = p + 64 + 2 * ST_SIXES * (i % 2);
     load_scale(b->d, tile);
     for (uint32_t h = 0; h < 2; h++) {
         store256(b->by[h], signed_byte_pairs(head + 16 * h));
         store256(b->by[h] + 16, signed_byte_pairs(head + 16 * h + 8));
-        unpack_six(b->w + 256 * h, v + 192 * h);
-        unpack_six(b->w + 256 * h + 32, v + 192 * h + 32);
+        unpack_sixes(b->w + 256 * h, v + ST_SIXES * h);
+        unpack_sixes(b->w + 256 * h + 32, v + ST_SIXES * h + 32);
     }
-    store256(b->off, _mm256_slli_epi16(two_signed_byte_pairs(head), 5));
-    store256(b->off + 16, _mm256_slli_epi16(two_signed_byte_pairs(head + 8), 5));
 }
 
 ST_INLINE void unpack_q2_k(block16 *b, const uint8_t *tile, uint32_t i) {
@@ -189,14 +183,14 @@ ST_INLINE void unpack_q2_k(block16 *b, const uint8_t *tile, uint32_t i) {
     for (uint32_t h = 0; h < 4; h++) { /* columns 0-15: rows 0-7, rows 8-15, then columns 16-31 */
         const __m256i q = load256(v + 32 * h);
         uint8_t *w = b->w + 256 * (h / 2) + 32 * (h % 2);
-        store256(b->by[h / 2] + 16 * (h % 2), _mm256_and_si256(byte_pairs(head + 8 * h), low));
+        const __m256i pairs = byte_pairs(head + 8 * h);
+        store256(b->by[h / 2] + 16 * (h % 2), _mm256_and_si256(pairs, low));
+        store256(b->min[h / 2] + 16 * (h % 2), _mm256_srli_epi16(pairs, 4));
         store256(w, _mm256_and_si256(q, three));
         store256(w + 64, _mm256_and_si256(_mm256_srli_epi16(q, 2), three));
         store256(w + 128, _mm256_and_si256(_mm256_srli_epi16(q, 4), three));
         store256(w + 192, _mm256_and_si256(_mm256_srli_epi16(q, 6), three));
     }
-    store256(b->off, _mm256_srli_epi16(two_byte_pairs(head), 4));
-    store256(b->off + 16, _mm256_srli_epi16(two_byte_pairs(head + 8), 4));
 }
 
 #endif
