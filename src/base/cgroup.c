@@ -20,7 +20,8 @@ static void limit_quota(st_cgroup *out, double quota, double period) {
 
 static void limit_memory(st_cgroup *out, const char *text) {
     char *end;
-    uint64_t bytes = strtoull(text, &end, 10); /* "max" gives no digits; v1 without a limit gives a number above all memory */
+    /* "max" has no digits; v1 without a limit gives a number above all memory. */
+    uint64_t bytes = strtoull(text, &end, 10);
     if (end != text && bytes < out->memory_bytes) out->memory_bytes = bytes;
 }
 
@@ -58,8 +59,8 @@ static bool list_has(const char *list, const char *word) {
     return false;
 }
 
-/* The path of this process in the hierarchy that has `controller` ("" means v2), from lines "4:cpu,cpuacct:/a/b"; NULL when
- * there is none. Points into `groups`, whose lines are ended by NUL here. */
+/* The path of this process in the hierarchy that has `controller` ("" means v2), from lines "4:cpu,cpuacct:/a/b"; NULL
+ * when there is none. Points into `groups`, whose lines are ended by NUL here. */
 static const char *group_path(const char *groups, size_t len, const char *controller) {
     for (const char *line = groups; line < groups + len; line += strlen(line) + 1) {
         const char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
@@ -74,20 +75,22 @@ static const char *group_path(const char *groups, size_t len, const char *contro
     return NULL;
 }
 
+static bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
 /* Undoes mountinfo's octal escapes (space is \040), in place. */
 static void unescape(char *text) {
     char *out = text;
     for (const char *in = text; *in; out++) {
-        bool octal = in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] >= '0' && in[2] <= '7' && in[3] >= '0' && in[3] <= '7';
+        bool octal = in[0] == '\\' && is_octal(in[1]) && is_octal(in[2]) && is_octal(in[3]);
         *out = octal ? (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + (in[3] - '0')) : *in;
         in += octal ? 4 : 1;
     }
     *out = '\0';
 }
 
-/* Limits of the group at `path` in a hierarchy mounted at `point`, where the mount shows what is below `base`, and of all its
- * ancestors that can be seen. A container often sees its own group as the top: then path does not begin with base, or
- * leads out of it, and the mount point itself is the group. */
+/* Limits of the group at `path` in a hierarchy mounted at `point`, where the mount shows what is below `base`, and of
+ * all its ancestors that can be seen. A container often sees its own group as the top: then path does not begin with
+ * base, or leads out of it, and the mount point itself is the group. */
 static void hierarchy_limits(st_cgroup *out, const char *root, const char *point, const char *base, const char *path) {
     size_t skip = strcmp(base, "/") == 0 ? 0 : strlen(base);
     bool below = strncmp(path, base, skip) == 0 && (path[skip] == '/' || path[skip] == '\0');

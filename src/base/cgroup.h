@@ -10,8 +10,8 @@ typedef struct st_cgroup {
     uint64_t memory_bytes; /* likewise; UINT64_MAX = no limit */
 } st_cgroup;
 
-/* Reads ROOT/proc/self/cgroup and the hierarchies in ROOT/proc/self/mountinfo; root is "" on a real machine. What cannot be
- * read or understood limits nothing. */
+/* Reads ROOT/proc/self/cgroup and the hierarchies in ROOT/proc/self/mountinfo; root is "" on a real machine. What
+ * cannot be read or understood limits nothing. */
 void st_cgroup_read(st_cgroup *out, const char *root);
 
 #endif

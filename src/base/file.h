@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends at most `limit` bytes of ROOT followed by PATH to out. False when it cannot be read: such files come and go with
- * kernels and containers, so that is no error. */
+/* Appends at most `limit` bytes of ROOT followed by PATH to out. False when it cannot be read: such files come and go
+ * with kernels and containers, so that is no error. */
 bool st_file_read(st_buf *out, const char *root, const char *path, size_t limit);
 
 #endif

@@ -15,8 +15,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The hardware threads we may use: hwloc knows the cpuset of the control group, the binding adds taskset and the like. Empty on
- * failure. */
+/* The hardware threads we may use: hwloc knows the cpuset of the control group, the binding adds taskset and the like.
+ * Empty on failure. */
 static hwloc_bitmap_t allowed_cpus(hwloc_topology_t topology) {
     hwloc_bitmap_t allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
@@ -32,8 +32,8 @@ static int core_kind(hwloc_topology_t topology, hwloc_obj_t core) {
     return hwloc_cpukinds_get_by_cpuset(topology, core->cpuset, 0);
 }
 
-/* Lists the physical cores with an allowed hardware thread. Where hwloc finds no cores (some virtual machines) each hardware
- * thread counts as one. `mine` is scratch. */
+/* Lists the physical cores with an allowed hardware thread. Where hwloc finds no cores (some virtual machines) each
+ * hardware thread counts as one. `mine` is scratch. */
 static void read_cores(st_host *host, hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t mine) {
     int depth = hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE);
     unsigned n = hwloc_get_nbobjs_by_depth(topology, depth);
@@ -77,7 +77,8 @@ static int read_topology(st_host *host, hwloc_topology_t topology, stretto_error
     else
         read_cores(host, topology, allowed, mine);
     if (code == STRETTO_OK && host->n_cores == 0)
-        code = st_fail(err, STRETTO_E_UNIT, "no processor core is allowed here (cpuset and affinity have none in common)");
+        code =
+            st_fail(err, STRETTO_E_UNIT, "no processor core is allowed here (cpuset and affinity have none in common)");
     if (code == STRETTO_OK) read_caches(host, topology);
     hwloc_bitmap_free(allowed);
     hwloc_bitmap_free(mine);

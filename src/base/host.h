@@ -36,8 +36,8 @@ typedef struct st_host {
     char kernel[64];        /* uname -r */
 } st_host;
 
-/* Reads the machine. Root folder "" is the real one; tests point it at a made-up /proc and /sys for limits and governor.
- * STRETTO_E_UNIT when no core is allowed or the topology cannot be read, STRETTO_E_MEMORY. */
+/* Reads the machine. Root folder "" is the real one; tests point it at a made-up /proc and /sys for limits and
+ * governor. STRETTO_E_UNIT when no core is allowed or the topology cannot be read, STRETTO_E_MEMORY. */
 int st_host_read(st_host *host, const char *root, stretto_error *err);
 void st_host_free(st_host *host);
 

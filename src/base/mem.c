@@ -34,7 +34,8 @@ void st_free(void *p) {
     free(raw);
 }
 
-/* Maps at a multiple of HUGE_PAGE, without which no huge page fits: room for one more is reserved and the rest given back. */
+/* Maps at a multiple of HUGE_PAGE, without which no huge page fits: room for one more is reserved and the rest given
+ * back. */
 static void *map_aligned(size_t bytes, int flags, int fd) {
     char *room = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return MAP_FAILED;
@@ -69,9 +70,9 @@ static int region_map_anonymous(st_region *region, size_t bytes) {
     return 0;
 }
 
-/* MADV_HUGEPAGE is enough for anonymous memory, but nearly everywhere not for a memfd (shmem_enabled is `never` by default).
- * MADV_COLLAPSE (Linux 6.1) does not ask that setting: a page that has one small page in it becomes a huge one, at the
- * price of the page fault that it saves. Where it is refused nothing is lost. */
+/* MADV_HUGEPAGE is enough for anonymous memory, but nearly everywhere not for a memfd (shmem_enabled is `never` by
+ * default). MADV_COLLAPSE (Linux 6.1) does not ask that setting: a page that has one small page in it becomes a huge
+ * one, at the price of the page fault that it saves. Where it is refused nothing is lost. */
 static void region_ask_huge(st_region *region) {
     (void)madvise(region->data, region->bytes, MADV_HUGEPAGE);
     if (region->fd < 0) return;

@@ -10,12 +10,13 @@
 
 #define ST_ALIGN 64 /* a cache line, and the widest vector */
 
-/* Zeroed, 64-byte aligned memory for count items of size bytes each, NULL when count * size overflows or memory is out. */
+/* Zeroed, 64-byte aligned memory for count items of size bytes each, NULL when count * size overflows or memory is
+ * out. */
 void *st_alloc(size_t count, size_t size);
 void st_free(void *p); /* what st_alloc gave; NULL is fine */
 
-/* A region for weights: a shared memory file (memfd) so that a second process can map it, on huge pages where the kernel
- * grants them (then resident from the start), else anonymous memory. Zeroed, page aligned. */
+/* A region for weights: a shared memory file (memfd) so that a second process can map it, on huge pages where the
+ * kernel grants them (then resident from the start), else anonymous memory. Zeroed, page aligned. */
 typedef struct st_region {
     uint8_t *data;
     size_t bytes; /* rounded up to whole pages */

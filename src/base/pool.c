@@ -20,9 +20,9 @@ typedef struct follower {
 
 /* What different sides write to stands on cache lines of its own. */
 struct st_pool {
-    st_barrier barrier;            /* the team's own, for fn */
-    _Alignas(64) atomic_uint run;  /* number of the current run; idle threads wait for it to change */
-    atomic_uint hush;              /* idle threads that have seen this run sleep at once */
+    st_barrier barrier;           /* the team's own, for fn */
+    _Alignas(64) atomic_uint run; /* number of the current run; idle threads wait for it to change */
+    atomic_uint hush;             /* idle threads that have seen this run sleep at once */
     atomic_bool stop;
     st_pool_fn fn; /* of the current run; written before `run` changes */
     void *arg;
@@ -51,8 +51,8 @@ static bool idle_spin(st_pool *pool, unsigned seen) {
     return true;
 }
 
-/* `asleep` goes up before the kernel compares `run`, and a runner changes `run` before it reads `asleep`: one of the two
- * sees the other, so no wake-up is lost. */
+/* `asleep` goes up before the kernel compares `run`, and a runner changes `run` before it reads `asleep`: one of the
+ * two sees the other, so no wake-up is lost. */
 static void idle_sleep(st_pool *pool, unsigned seen) {
     atomic_fetch_add(&pool->asleep, 1);
     while (atomic_load(&pool->run) == seen) st_futex_wait(&pool->run, seen);

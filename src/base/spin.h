@@ -14,10 +14,11 @@ static inline void st_spin_pause(void) {
 #endif
 }
 
-/* Turns of pure spinning, of some 30 to 50 ns each, before a waiter starts to offer its core to others. They may need it
- * to do what is waited for: eight threads on one core that only spin are 40 times slower than one. A team that works waits
- * longer than the usual difference between its members, since who gives a core away on a busy machine gets it back a
- * time slice later, milliseconds. Who idles gives way soon, above all to the thread that will bring the next work. */
+/* Turns of pure spinning, of some 30 to 50 ns each, before a waiter starts to offer its core to others. They may need
+ * it to do what is waited for: eight threads on one core that only spin are 40 times slower than one. A team that works
+ * waits longer than the usual difference between its members, since who gives a core away on a busy machine gets it
+ * back a time slice later, milliseconds. Who idles gives way soon, above all to the thread that will bring the next
+ * work. */
 #define ST_SPIN_TEAM 1024u
 #define ST_SPIN_IDLE 128u
 

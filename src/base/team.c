@@ -9,8 +9,8 @@ void st_barrier_init(st_barrier *barrier, unsigned count) {
     barrier->count = count;
 }
 
-/* Two workers need no common counter: each counts its own arrivals on a line of its own (`arrived` of worker 0, `phase` of
- * worker 1) and watches the other's. Measured 64 ns a crossing where the general barrier takes 97. */
+/* Two workers need no common counter: each counts its own arrivals on a line of its own (`arrived` of worker 0, `phase`
+ * of worker 1) and watches the other's. Measured 64 ns a crossing where the general barrier takes 97. */
 static void pair_sync(st_barrier *barrier, unsigned id) {
     atomic_uint *mine = id == 0 ? &barrier->arrived : &barrier->phase;
     atomic_uint *other = id == 0 ? &barrier->phase : &barrier->arrived;

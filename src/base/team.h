@@ -25,7 +25,8 @@ void st_barrier_init(st_barrier *barrier, unsigned count);
  * pair crosses in tens of nanoseconds), and yields the core after a while in case the team is oversubscribed. */
 void st_worker_sync(const st_worker *worker);
 
-/* The part [*lo, *hi) of `total` items that is this worker's; contiguous, in order of id, sizes differ by at most one. */
+/* The part [*lo, *hi) of `total` items that is this worker's; contiguous, in order of id, sizes differ by at most
+ * one. */
 static inline void st_worker_range(const st_worker *worker, uint32_t total, uint32_t *lo, uint32_t *hi) {
     *lo = (uint32_t)((uint64_t)total * worker->id / worker->count);
     *hi = (uint32_t)((uint64_t)total * (worker->id + 1) / worker->count);

@@ -8,12 +8,12 @@
 
 #include <pthread.h>
 
-/* Starts a thread that no signal is delivered to (they stay with the program's own threads). name is what debuggers show,
- * cut at 15 characters. STRETTO_E_UNIT when the system has no thread to give. */
+/* Starts a thread that no signal is delivered to (they stay with the program's own threads). name is what debuggers
+ * show, cut at 15 characters. STRETTO_E_UNIT when the system has no thread to give. */
 int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err);
 
-/* Binds thread to OS processor cpu. A refusal (a sandbox, a changed cpuset) is only worth a warning: the thread then runs
- * wherever the kernel puts it. */
+/* Binds thread to OS processor cpu. A refusal (a sandbox, a changed cpuset) is only worth a warning: the thread then
+ * runs wherever the kernel puts it. */
 void st_thread_bind(pthread_t thread, unsigned cpu, const st_log *log);
 
 #endif

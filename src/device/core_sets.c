@@ -85,8 +85,8 @@ static void warn_sets(const st_core_set *sets, unsigned n, const st_host *host, 
         for (unsigned a = 0; a < b; a++) warn_shared(&sets[a], &sets[b], a, b, log);
     }
     if (n > 1 && total > host->max_threads && host->max_threads < host->n_cores)
-        st_warn(log, "the units have %u cores together, but the cgroup quota allows %.3g: they cannot all run at once", total,
-                host->quota_cpus);
+        st_warn(log, "the units have %u cores together, but the cgroup quota allows %.3g: they cannot all run at once",
+                total, host->quota_cpus);
 }
 
 int st_core_sets_parse(st_core_set **out, unsigned *n_sets, const char *text, const st_host *host, const st_log *log,

@@ -17,7 +17,8 @@
 
 static void lane_info(const st_unit *unit, st_unit_info *info) { *info = ((const st_lane *)unit)->info; }
 
-/* Waits for the leader, which ends when all queues are empty, and for other units' threads that are just calling ours. */
+/* Waits for the leader, which ends when all queues are empty, and for other units' threads that are just calling ours.
+ */
 static void lane_close(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;
     atomic_store(&lane->stop, true);
@@ -84,7 +85,8 @@ static void name_write(st_unit_info *info) {
 
 static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
 
-/* How many threads the lane gets. What was asked for and cannot be is warned of; what nobody asked for is only noted. */
+/* How many threads the lane gets. What was asked for and cannot be is warned of; what nobody asked for is only noted.
+ */
 static unsigned threads_choose(const st_unit_info *info, const st_host *host, const st_cpu_options *options) {
     unsigned want = options->n_threads ? options->n_threads : info->n_cores;
     unsigned use = want < info->n_cores ? want : info->n_cores;

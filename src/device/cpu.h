@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * CPU lanes: a unit made of a pinned set of cores with its own thread pool, and the notation for units
- * ("cpu:0,cpu:1", "cpu:0+2", "cpu:0-3").
+ * CPU lanes: a unit made of a pinned set of cores with its own thread pool, and the notation for units ("cpu:0,cpu:1",
+ * "cpu:0+2", "cpu:0-3").
  *
- * A lane is a first-in-first-out device over all its queues: it runs one step at a time on all its workers, and next the one
- * that was submitted first among those that can start (first of their queue, dependencies done). A step that waits for
- * another unit holds up its own queue only. The workers go from step to step by themselves. */
+ * A lane is a first-in-first-out device over all its queues: it runs one step at a time on all its workers, and next
+ * the one that was submitted first among those that can start (first of their queue, dependencies done). A step that
+ * waits for another unit holds up its own queue only. The workers go from step to step by themselves. */
 #ifndef ST_DEVICE_CPU_H
 #define ST_DEVICE_CPU_H
 
@@ -21,7 +21,8 @@ typedef struct st_cpu_options {
     const st_log *log;
 } st_cpu_options;
 
-/* Opens a lane. host must outlive it. STRETTO_E_USAGE for a core that is not there, STRETTO_E_UNIT when threads cannot be made. */
+/* Opens a lane. host must outlive it. STRETTO_E_USAGE for a core that is not there, STRETTO_E_UNIT when threads cannot
+ * be made. */
 int st_cpu_open(st_unit **out, const st_host *host, const st_cpu_options *options, stretto_error *err);
 
 /* A list of core sets, one a lane, from "cpu:0,cpu:1-3,cpu:4+6". */
@@ -29,8 +30,9 @@ typedef struct st_core_set {
     unsigned *cores; /* ascending, no doubles; owned */
     unsigned n;
 } st_core_set;
-/* STRETTO_E_USAGE with the part that is wrong, what was expected, and how many cores are allowed here. Two sets may share cores
- * (that is what one may want to measure), which is a warning. *out is owned by the caller: st_core_sets_free. */
+/* STRETTO_E_USAGE with the part that is wrong, what was expected, and how many cores are allowed here. Two sets may
+ * share cores (that is what one may want to measure), which is a warning. *out is owned by the caller:
+ * st_core_sets_free. */
 int st_core_sets_parse(st_core_set **out, unsigned *n_sets, const char *text, const st_host *host, const st_log *log,
                        stretto_error *err);
 void st_core_sets_free(st_core_set *sets, unsigned n_sets);

@@ -7,12 +7,12 @@
 
 #include <time.h>
 
-/* A leader that has steps which wait for another unit spins this many times longer: the other is at work, and being woken
- * takes longer than many a step. */
+/* A leader that has steps which wait for another unit spins this many times longer: the other is at work, and being
+ * woken takes longer than many a step. */
 #define BLOCKED_SPINS 16u
 
-/* Takes note of the step that just ended, then finds what to run next: of the queues' first steps, the one submitted first
- * among those whose dependencies are done. *blocked: there are steps, though none may be ready. */
+/* Takes note of the step that just ended, then finds what to run next: of the queues' first steps, the one submitted
+ * first among those whose dependencies are done. *blocked: there are steps, though none may be ready. */
 static st_lane_record *take_next(st_lane *lane, st_lane_queue *ended, bool *blocked) {
     st_lane_record *next = NULL;
     *blocked = false;
@@ -45,8 +45,8 @@ static void job_run(void *arg, const st_worker *worker) {
     if (worker->id == 0) j->code = code;
 }
 
-/* Runs the step, unless a dependency failed, and completes its event. The place in the ring is free again before the event
- * is done, so that who waited for a full queue's event can submit. */
+/* Runs the step, unless a dependency failed, and completes its event. The place in the ring is free again before the
+ * event is done, so that who waited for a full queue's event can submit. */
 static void record_run(st_lane *lane, st_lane_record *record) {
     st_lane_queue *queue = record->queue;
     const st_step *step = record->step;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Inside a CPU lane. A leader thread takes steps from the lane's queues and runs each on the lane's pool, of which it is
- * worker 0. The lane is a first-in-first-out device over all its queues: one step at a time, and among the steps that can
- * start (first of their queue, dependencies done) the one that was submitted first. */
+ * Inside a CPU lane. A leader thread takes steps from the lane's queues and runs each on the lane's pool, of which it
+ * is worker 0. The lane is a first-in-first-out device over all its queues: one step at a time, and among the steps
+ * that can start (first of their queue, dependencies done) the one that was submitted first. */
 #ifndef ST_DEVICE_LANE_H
 #define ST_DEVICE_LANE_H
 
@@ -37,7 +37,7 @@ struct st_lane_record {
 struct st_lane_queue {
     st_queue queue; /* first member */
     st_lane_queue *next;
-    unsigned finished; /* submissions whose event is done; under the lane's lock */
+    unsigned finished;             /* submissions whose event is done; under the lane's lock */
     _Alignas(64) atomic_uint head; /* position of the next to run; moved by the leader */
     _Alignas(64) atomic_uint tail; /* position of the next to be submitted; moved by the submitter */
     st_lane_record records[ST_LANE_MAX_PENDING];

@@ -76,7 +76,8 @@ int st_lane_submit(st_queue *base, const st_step *step, st_event *const *deps, s
     st_lane *lane = (st_lane *)base->unit;
     unsigned tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
     if (atomic_load_explicit(&lane->stop, memory_order_relaxed))
-        return st_fail(err, STRETTO_E_UNIT, "unit %s is being closed: step %s was not taken", lane->info.name, step->name);
+        return st_fail(err, STRETTO_E_UNIT, "unit %s is being closed: step %s was not taken", lane->info.name,
+                       step->name);
     if (tail - atomic_load_explicit(&queue->head, memory_order_acquire) == ST_LANE_MAX_PENDING)
         return st_fail(err, STRETTO_E_UNIT, "queue of unit %s is full: %u steps are pending, step %s was not taken",
                        lane->info.name, ST_LANE_MAX_PENDING, step->name);

@@ -9,7 +9,8 @@
 typedef struct st_listener st_listener;
 struct st_listener {
     st_listener *next; /* while it hangs on an event */
-    /* Called once, from the thread that completes the event: short, does not block. May give the listener's memory away. */
+    /* Called once, from the thread that completes the event: short, does not block. May give the listener's memory
+     * away. */
     void (*fn)(st_listener *listener, int code, const stretto_error *error);
 };
 
@@ -23,7 +24,8 @@ void st_event_undo(st_event *event);
  * or empty), calls the listeners, then wakes who waits. The event may be gone when this returns. */
 void st_event_complete(st_event *event, int code, const stretto_error *error, const char *name);
 
-/* Hangs listener on a pending event. False when the event is done (code and error can be read): then fn is not called. */
+/* Hangs listener on a pending event. False when the event is done (code and error can be read): then fn is not called.
+ */
 bool st_event_listen(st_event *event, st_listener *listener);
 
 /* Waits until the event is done, completed by another thread: spins for a few microseconds, then sleeps. What `wait` is

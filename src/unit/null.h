@@ -5,8 +5,8 @@
 
 #include "unit/unit.h"
 
-/* Its name is "null:INDEX". A step is done when st_submit returns; one with dependencies that are pending on other units
- * makes st_submit wait for them. A dependency's failure passes on. STRETTO_E_MEMORY. */
+/* Its name is "null:INDEX". A step is done when st_submit returns; one with dependencies that are pending on other
+ * units makes st_submit wait for them. A dependency's failure passes on. STRETTO_E_MEMORY. */
 int st_null_open(st_unit **out, unsigned index, stretto_error *err);
 
 #endif

@@ -28,10 +28,10 @@ static int submit_check(const st_step *step, st_event *const *deps, size_t n_dep
                        n_deps, ST_UNIT_MAX_DEPS);
     unsigned state = atomic_load_explicit(&done->state, memory_order_acquire);
     if (state != ST_EVENT_IDLE && state != ST_EVENT_DONE)
-        return st_fail(err, STRETTO_E_INTERNAL, "step %s was submitted with an event that is still pending", step->name);
+        return st_fail(err, STRETTO_E_INTERNAL, "step %s was submitted with an event that is still pending",
+                       step->name);
     for (size_t i = 0; i < n_deps; i++) {
-        if (deps[i] == done)
-            return st_fail(err, STRETTO_E_INTERNAL, "step %s depends on its own event", step->name);
+        if (deps[i] == done) return st_fail(err, STRETTO_E_INTERNAL, "step %s depends on its own event", step->name);
         if (atomic_load_explicit(&deps[i]->state, memory_order_acquire) == ST_EVENT_IDLE)
             return st_fail(err, STRETTO_E_INTERNAL, "dependency %zu of step %s was never submitted", i, step->name);
     }

@@ -17,9 +17,9 @@ typedef struct st_unit st_unit;
 typedef struct st_queue st_queue;
 typedef struct st_event st_event;
 
-/* Work to be executed. The submitter owns it and keeps it unchanged until its event is done. A CPU lane calls run on all
- * its workers at once (SPMD); worker 0's return value and reason are the step's, the others' err is NULL. Foreign devices
- * have their own run. */
+/* Work to be executed. The submitter owns it and keeps it unchanged until its event is done. A CPU lane calls run on
+ * all its workers at once (SPMD); worker 0's return value and reason are the step's, the others' err is NULL. Foreign
+ * devices have their own run. */
 typedef struct st_step {
     const char *name;
     int (*run)(void *arg, const st_worker *worker, stretto_error *err); /* 0 or a negative stretto_code */
@@ -84,11 +84,12 @@ void st_unit_info_get(const st_unit *unit, st_unit_info *info);
 int st_queue_open(st_unit *unit, st_queue **out, stretto_error *err);
 void st_queue_close(st_queue *queue); /* NULL is fine */
 
-/* Appends step to the queue. Steps of one queue run in order; step starts after all deps (events of any unit that shares
- * memory; they must have been submitted before) are done. `done` becomes pending at once. An event that is done may be
- * reused even while a step submitted to depend on it has not started. When it fails nothing was submitted:
- * STRETTO_E_UNIT when the unit is gone or the queue is full (done is idle then), STRETTO_E_USAGE above ST_UNIT_MAX_DEPS,
- * STRETTO_E_INTERNAL when done is still pending or a dependency was never submitted (done is left as it was). */
+/* Appends step to the queue. Steps of one queue run in order; step starts after all deps (events of any unit that
+ * shares memory; they must have been submitted before) are done. `done` becomes pending at once. An event that is done
+ * may be reused even while a step submitted to depend on it has not started. When it fails nothing was submitted:
+ * STRETTO_E_UNIT when the unit is gone or the queue is full (done is idle then), STRETTO_E_USAGE above
+ * ST_UNIT_MAX_DEPS, STRETTO_E_INTERNAL when done is still pending or a dependency was never submitted (done is left as
+ * it was). */
 int st_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
               stretto_error *err);
 

@@ -71,7 +71,9 @@ static void cuts_between_characters(void **state) {
 static void has_no_control_bytes(void **state) {
     (void)state;
     stretto_error err;
-    st_fail(&err, STRETTO_E_INPUT, "tensor %s", "a\x1b[2J\nb\x7f" "c\xc3\xa9");
+    st_fail(&err, STRETTO_E_INPUT, "tensor %s",
+            "a\x1b[2J\nb\x7f"
+            "c\xc3\xa9");
     assert_string_equal(err.text, "tensor a?[2J?b?c\xc3\xa9");
 }
 

@@ -204,8 +204,8 @@ static void quota_limits_threads(void **state) {
     const struct {
         const char *text;
         unsigned threads;
-    } cases[] = {{"max 100000", 4},    {"100000 100000", 1}, {"150000 100000", 2}, {"10000 100000", 1},
-                 {"300000 100000", 3}, {"900000 100000", 4}};
+    } cases[] = {{"max 100000", 4},   {"100000 100000", 1}, {"150000 100000", 2},
+                 {"10000 100000", 1}, {"300000 100000", 3}, {"900000 100000", 4}};
     put(*state, "/proc/self/cgroup", "0::/\n");
     put(*state, "/proc/self/mountinfo", MOUNT_V2);
     put(*state, "/sys/fs/cgroup/memory.max", "123456789\n");
@@ -228,10 +228,14 @@ static void quota_limits_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_ROOT(nothing_there_is_no_limit), WITH_ROOT(v2_tightest_of_all_ancestors),
-        WITH_ROOT(v2_container),              WITH_ROOT(v1_hierarchies),
-        WITH_ROOT(v1_container),              cmocka_unit_test(reads_this_machine),
-        cmocka_unit_test(honours_affinity),   cmocka_unit_test(siblings_and_packages),
+        WITH_ROOT(nothing_there_is_no_limit),
+        WITH_ROOT(v2_tightest_of_all_ancestors),
+        WITH_ROOT(v2_container),
+        WITH_ROOT(v1_hierarchies),
+        WITH_ROOT(v1_container),
+        cmocka_unit_test(reads_this_machine),
+        cmocka_unit_test(honours_affinity),
+        cmocka_unit_test(siblings_and_packages),
         WITH_ROOT(quota_limits_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

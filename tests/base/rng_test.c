@@ -14,8 +14,8 @@
 /* The generator's published first outputs from the state 1, 2, 3, 4, and splitmix64's from seed 0. */
 static void follows_its_paper(void **state) {
     (void)state;
-    const uint64_t want[] = {11520, 0, 1509978240, 1215971899390074240u, 1216172134540287360u, 607988272756665600u,
-                             16172922978634559625u};
+    const uint64_t want[] = {
+        11520, 0, 1509978240, 1215971899390074240u, 1216172134540287360u, 607988272756665600u, 16172922978634559625u};
     st_rng rng = {.s = {1, 2, 3, 4}};
     for (int i = 0; i < 7; i++) assert_true(st_rng_next(&rng) == want[i]);
     st_rng_seed(&rng, 0);
@@ -122,9 +122,12 @@ static void clocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_its_paper), cmocka_unit_test(below_is_even),
-        cmocka_unit_test(below_has_no_bias), cmocka_unit_test(unit_and_normal),
-        cmocka_unit_test(shuffle_moves_all_everywhere), cmocka_unit_test(same_seed_same_numbers),
+        cmocka_unit_test(follows_its_paper),
+        cmocka_unit_test(below_is_even),
+        cmocka_unit_test(below_has_no_bias),
+        cmocka_unit_test(unit_and_normal),
+        cmocka_unit_test(shuffle_moves_all_everywhere),
+        cmocka_unit_test(same_seed_same_numbers),
         cmocka_unit_test(clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

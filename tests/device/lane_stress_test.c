@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Thousands of random steps over three lanes and five queues, with random dependencies across them. Steps read what their
- * dependencies wrote in plain memory, so the thread sanitizer sees any order that is not kept. */
+ * Thousands of random steps over three lanes and five queues, with random dependencies across them. Steps read what
+ * their dependencies wrote in plain memory, so the thread sanitizer sees any order that is not kept. */
 #include "base/error.h"
 #include "base/rng.h"
 

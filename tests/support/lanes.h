@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lanes for tests on any machine: the cores are made up, so nothing is pinned, and any number can be had. Include after cmocka.h. */
+ * Lanes for tests on any machine: the cores are made up, so nothing is pinned, and any number can be had. Include after
+ * cmocka.h. */
 #ifndef ST_SUPPORT_LANES_H
 #define ST_SUPPORT_LANES_H
 
@@ -13,7 +14,8 @@ typedef struct lanes_host {
 } lanes_host;
 
 static inline void lanes_host_init(lanes_host *fake, unsigned n_cores) {
-    *fake = (lanes_host){.host = {.cpu_model = "made-up", .n_cores = n_cores, .n_cpus = n_cores, .max_threads = n_cores}};
+    *fake =
+        (lanes_host){.host = {.cpu_model = "made-up", .n_cores = n_cores, .n_cpus = n_cores, .max_threads = n_cores}};
     for (unsigned i = 0; i < n_cores; i++)
         fake->cores[i] = (st_core){.cpu = (unsigned)sched_getcpu(), .n_cpus = 1, .core = i, .kind = -1};
     fake->host.cores = fake->cores;
