@@ -23,23 +23,27 @@ typedef struct st_ids {
 int st_ids_add(st_ids *ids, int32_t id, stretto_error *err);
 void st_ids_free(st_ids *ids);
 
-/* gguf must outlive the tokenizer (strings stay in the map). STRETTO_E_INPUT names the key, or lists the supported models and
- * pre-tokenizers. */
+/* gguf must outlive the tokenizer (strings stay in the map). STRETTO_E_INPUT names the key, or lists the supported
+ * models and pre-tokenizers. */
 int st_tokenizer_create(st_tokenizer **out, const st_gguf *gguf, const st_log *log, stretto_error *err);
 void st_tokenizer_destroy(st_tokenizer *tok); /* NULL is fine */
 
 /* Appends the ids of n bytes at text (any bytes) to ids. parse_special: special tokens in the text are read as such,
- * else they are plain text (user-defined tokens of the vocabulary are always read). add_bos: what the model wants in front. */
+ * else they are plain text (user-defined tokens of the vocabulary are always read). add_bos: what the model wants in
+ * front. STRETTO_E_INPUT for a text of 4 GiB or more, STRETTO_E_MEMORY; ids is then as it was. */
 int st_tokenizer_encode(const st_tokenizer *tok, const char *text, size_t n, bool parse_special, bool add_bos,
                         st_ids *ids, stretto_error *err);
 
-/* Appends the bytes of one token to out: control tokens give nothing unless `special`. encode (without specials) and then
- * decode gives back the same bytes, but for a space that add_space_prefix put in front (`first` removes it). */
+/* Appends the bytes of one token to out: control tokens give nothing unless `special`. encode (without specials) and
+ * then decode gives back the same bytes, but for what the model itself cannot tell apart: a space that add_space_prefix
+ * put in front (`first` removes it), U+2581 where that is how the model writes a space (llama, gemma4), and bytes that
+ * a byte-level vocabulary lacks (SmolLM2 has 235 of the 256). STRETTO_E_USAGE for an id out of range, STRETTO_E_MEMORY.
+ */
 int st_tokenizer_decode(const st_tokenizer *tok, int32_t id, bool special, bool first, st_buf *out, stretto_error *err);
 
 uint32_t st_tokenizer_size(const st_tokenizer *tok);
-int32_t st_tokenizer_bos(const st_tokenizer *tok);     /* -1 when it has none */
-bool st_tokenizer_adds_bos(const st_tokenizer *tok);   /* by default: add_bos_token, or the model's habit */
+int32_t st_tokenizer_bos(const st_tokenizer *tok);             /* -1 when it has none */
+bool st_tokenizer_adds_bos(const st_tokenizer *tok);           /* by default: add_bos_token, or the model's habit */
 bool st_tokenizer_is_end(const st_tokenizer *tok, int32_t id); /* ends generation: eos, eot, end of turn by name */
 /* The token's text as it stands in the file (not decoded), for tables. */
 st_str st_tokenizer_piece(const st_tokenizer *tok, int32_t id);
@@ -60,10 +64,11 @@ typedef struct st_chat_turn {
     const char *text;
     size_t len;
 } st_chat_turn;
-/* Appends ids ready for generation of the assistant's turn: user text never turns into special tokens. STRETTO_E_INPUT when
- * the file has no template, or one of an unknown family (its name or first characters are told). */
-int st_chat_encode(const st_tokenizer *tok, const st_chat_turn *turns, size_t n_turns, st_ids *ids,
-                   stretto_error *err);
+/* Appends ids ready for generation of the assistant's turn: user text never turns into special tokens. STRETTO_E_INPUT
+ * when the file has no template, one of an unknown family (its first characters are told), or one whose
+ * markers the vocabulary lacks; STRETTO_E_USAGE without turns or for another role; STRETTO_E_MEMORY. ids is then as it
+ * was. */
+int st_chat_encode(const st_tokenizer *tok, const st_chat_turn *turns, size_t n_turns, st_ids *ids, stretto_error *err);
 /* "chatml", "llama3", "gemma", "gemma4", or NULL when none is known. */
 const char *st_chat_family(const st_tokenizer *tok);
 

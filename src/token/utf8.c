@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "token/utf8.h"
+
+#include "token/token.h"
+
+#include <string.h>
+
+/* What a first byte demands: how many bytes follow, and the range of the first of them. */
+typedef struct lead {
+    unsigned more;
+    unsigned char low, high;
+} lead;
+
+static lead lead_of(unsigned char c) {
+    if (c < 0x80) return (lead){0, 0, 0};
+    if (c < 0xc2 || c > 0xf4) return (lead){4, 0, 0}; /* starts nothing */
+    if (c < 0xe0) return (lead){1, 0x80, 0xbf};
+    if (c < 0xf0) return (lead){2, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf};
+    return (lead){3, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf};
+}
+
+/* How many of the n bytes fit a character that starts with the first one; 0 when that one starts nothing. */
+static size_t fitting(const char *text, size_t n, lead want) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (want.more > 3) return 0;
+    size_t len = 1;
+    while (len <= want.more && len < n) {
+        unsigned char low = len == 1 ? want.low : 0x80, high = len == 1 ? want.high : 0xbf;
+        if (bytes[len] < low || bytes[len] > high) break;
+        len++;
+    }
+    return len;
+}
+
+unsigned st_utf8_length(const char *bytes, size_t n) {
+    lead want = lead_of((unsigned char)bytes[0]);
+    return fitting(bytes, n, want) == want.more + 1 ? want.more + 1 : 0;
+}
+
+int st_utf8_is_beginning(const char *bytes, size_t n) {
+    lead want = lead_of((unsigned char)bytes[0]);
+    return n <= want.more && fitting(bytes, n, want) == n;
+}
+
+static const char *const spaces[] = {
+    "\t",           "\n",           "\v",           "\f",           "\r",           " ",
+    "\x1c",         "\x1d",         "\x1e",         "\x1f",         "\xc2\x85",     "\xc2\xa0",
+    "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
+    "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+};
+
+static unsigned space_at(const char *bytes, size_t n, int at_end) {
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        size_t len = strlen(spaces[i]);
+        if (len <= n && memcmp(at_end ? bytes + n - len : bytes, spaces[i], len) == 0) return (unsigned)len;
+    }
+    return 0;
+}
+
+unsigned st_utf8_space_first(const char *bytes, size_t n) {
+    return space_at(bytes, n, 0);
+}
+unsigned st_utf8_space_last(const char *bytes, size_t n) {
+    return space_at(bytes, n, 1);
+}
+
+/* The held bytes are always the beginning of a character. With one more they are complete, still a beginning, or
+ * neither: then they never will be one, and go out as they are. */
+void st_utf8_push(st_utf8_stream *stream, const char *bytes, size_t n, st_buf *out) {
+    char *held = (char *)stream->held;
+    for (size_t i = 0; i < n; i++) {
+        held[stream->n_held] = bytes[i];
+        if (st_utf8_is_beginning(held, stream->n_held + 1)) {
+            stream->n_held++;
+        } else if (st_utf8_length(held, stream->n_held + 1) == stream->n_held + 1) {
+            st_buf_add(out, held, stream->n_held + 1);
+            stream->n_held = 0;
+        } else if (stream->n_held > 0) {
+            st_utf8_finish(stream, out);
+            i--; /* this byte may begin another */
+        } else {
+            st_buf_add(out, held, 1);
+        }
+    }
+}
+
+void st_utf8_finish(st_utf8_stream *stream, st_buf *out) {
+    st_buf_add(out, stream->held, stream->n_held);
+    stream->n_held = 0;
+}
