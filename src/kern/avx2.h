@@ -36,6 +36,9 @@ ST_INLINE __m256i load256_once(const void *p) {
     return v;
 }
 
+/* Whatever was loaded before has to be loaded again, rather than kept in a register, or in a spill slot when those run out. */
+#define FORGET_LOADS() __asm__ volatile("" : : : "memory")
+
 /* Four bytes, or one float, in every lane; from memory this costs no arithmetic. */
 ST_INLINE __m256i broadcast4(const void *p) {
     int32_t v;
@@ -80,21 +83,20 @@ typedef struct sixes {
 
 #define BITS_DOWN(v, shift, mask) _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask))
 #define BITS(v, mask) _mm256_and_si256(v, _mm256_set1_epi8(mask))
+/* The values that lie in the high bits of the vectors a, b, c, d, e. */
+#define FIVE_5(a, b) _mm256_or_si256(BITS_DOWN(a, 5, 7), BITS_DOWN(b, 2, 0x18))
+#define FIVE_6(c, d) FIVE_5(c, d)
+#define FIVE_7(b, d, e) _mm256_or_si256(_mm256_or_si256(BITS_DOWN(e, 5, 7), BITS_DOWN(b, 4, 8)), BITS_DOWN(d, 3, 16))
+#define SIX_3(a, b, c) _mm256_or_si256(_mm256_or_si256(BITS_DOWN(a, 6, 3), BITS_DOWN(b, 4, 12)), BITS_DOWN(c, 2, 48))
 
 ST_INLINE fives load_fives(const uint8_t *p) {
     const __m256i a = load256(p), b = load256(p + 64), c = load256(p + 128), d = load256(p + 192), e = load256(p + 256);
-    fives f = {.v0 = BITS(a, 31), .v1 = BITS(b, 31), .v2 = BITS(c, 31), .v3 = BITS(d, 31), .v4 = BITS(e, 31)};
-    f.v5 = _mm256_or_si256(BITS_DOWN(a, 5, 7), BITS_DOWN(b, 2, 0x18));
-    f.v6 = _mm256_or_si256(BITS_DOWN(c, 5, 7), BITS_DOWN(d, 2, 0x18));
-    f.v7 = _mm256_or_si256(_mm256_or_si256(BITS_DOWN(e, 5, 7), BITS_DOWN(b, 4, 8)), BITS_DOWN(d, 3, 16));
-    return f;
+    return (fives){BITS(a, 31), BITS(b, 31), BITS(c, 31), BITS(d, 31), BITS(e, 31), FIVE_5(a, b), FIVE_6(c, d), FIVE_7(b, d, e)};
 }
 
 ST_INLINE sixes load_sixes(const uint8_t *p) {
     const __m256i a = load256(p), b = load256(p + 64), c = load256(p + 128);
-    sixes f = {.v0 = BITS(a, 63), .v1 = BITS(b, 63), .v2 = BITS(c, 63)};
-    f.v3 = _mm256_or_si256(_mm256_or_si256(BITS_DOWN(a, 6, 3), BITS_DOWN(b, 4, 12)), BITS_DOWN(c, 2, 48));
-    return f;
+    return (sixes){BITS(a, 63), BITS(b, 63), BITS(c, 63), SIX_3(a, b, c)};
 }
 
 ST_INLINE __m256i add16(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }

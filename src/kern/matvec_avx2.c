@@ -79,25 +79,30 @@ ST_INLINE pair tile_q4_1(pair acc, const uint8_t *tile, const uint8_t *x) {
 
 /* ---- 5 bits ---- */
 
-#define PRODUCTS(w, x, i) _mm256_maddubs_epi16((w).v##i, broadcast4((x) + 4 * (i)))
+#define PRODUCTS(w, x, i) _mm256_maddubs_epi16(w, broadcast4((x) + 4 * (i)))
 
-/* Eight rows: 16-bit sums of columns 0-15 and 16-31. */
+/* Eight rows: 16-bit sums of columns 0-15 (lo) and 16-31 (hi). Values are used as they come, few at a time. */
 ST_INLINE ipair five_sums(const uint8_t *v, const uint8_t *x) {
-    const fives w = load_fives(v);
-    ipair s;
-    s.lo = add16(add16(PRODUCTS(w, x, 0), PRODUCTS(w, x, 1)), add16(PRODUCTS(w, x, 2), PRODUCTS(w, x, 3)));
-    s.hi = add16(add16(PRODUCTS(w, x, 4), PRODUCTS(w, x, 5)), add16(PRODUCTS(w, x, 6), PRODUCTS(w, x, 7)));
-    return s;
+    FORGET_LOADS();
+    const __m256i a = load256_once(v), b = load256_once(v + 64);
+    __m256i lo = add16(PRODUCTS(BITS(a, 31), x, 0), PRODUCTS(BITS(b, 31), x, 1));
+    __m256i hi = PRODUCTS(FIVE_5(a, b), x, 5);
+    const __m256i c = load256_once(v + 128), d = load256_once(v + 192);
+    lo = add16(lo, PRODUCTS(BITS(c, 31), x, 2));
+    lo = add16(lo, PRODUCTS(BITS(d, 31), x, 3));
+    hi = add16(hi, PRODUCTS(FIVE_6(c, d), x, 6));
+    const __m256i e = load256_once(v + 256);
+    hi = add16(hi, PRODUCTS(BITS(e, 31), x, 4));
+    return (ipair){lo, add16(hi, PRODUCTS(FIVE_7(b, d, e), x, 7))};
 }
 
-ST_INLINE __m256i offset_fives(const uint8_t *v, const uint8_t *x, __m256i offset) {
+ST_INLINE __m256i offset_fives(const uint8_t *v, const uint8_t *x) {
     const ipair s = five_sums(v, x);
-    return pairs_to_lanes(sub16(add16(s.lo, s.hi), offset));
+    return pairs_to_lanes(sub16(add16(s.lo, s.hi), BLOCK_OFFSET(x, 4)));
 }
 
 ST_INLINE pair tile_q5_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const __m256i offset = BLOCK_OFFSET(x, 4);
-    const ipair dot = {offset_fives(tile + ST_HALVES, x, offset), offset_fives(tile + ST_HALVES + 32, x, offset)};
+    const ipair dot = {offset_fives(tile + ST_HALVES, x), offset_fives(tile + ST_HALVES + 32, x)};
     return add_scaled(acc, dot, load_halves(tile), load_halves(tile + 16), x);
 }
 
@@ -238,9 +243,10 @@ ST_INLINE pair tile_q5_k(pair acc, const uint8_t *tile, const uint8_t *x) {
 
 /* Sixteen columns of eight rows, less the offset, times their scale. */
 ST_INLINE __m256i six_dots(const uint8_t *v, const uint8_t *x, __m256i offset, const uint8_t *scales) {
-    const sixes w = load_sixes(v);
-    const __m256i a = add16(PRODUCTS(w, x, 0), PRODUCTS(w, x, 1)), b = add16(PRODUCTS(w, x, 2), PRODUCTS(w, x, 3));
-    return _mm256_madd_epi16(sub16(add16(a, b), offset), signed_byte_pairs(scales));
+    const __m256i a = load256_once(v), b = load256_once(v + 64), c = load256_once(v + 128);
+    const __m256i s = add16(PRODUCTS(BITS(a, 63), x, 0), PRODUCTS(BITS(b, 63), x, 1));
+    const __m256i t = add16(PRODUCTS(BITS(c, 63), x, 2), PRODUCTS(SIX_3(a, b, c), x, 3));
+    return _mm256_madd_epi16(sub16(add16(s, t), offset), signed_byte_pairs(scales));
 }
 
 ST_INLINE pair block_q6_k(pair acc, __m256 d_lo, __m256 d_hi, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
