@@ -5,36 +5,50 @@
 
 #include <math.h>
 
-/* The largest |x| of 32 floats as bits: see largest() in ops_scalar.c. */
-ST_INLINE float largest(__m256 a, __m256 b, __m256 c, __m256 d) {
+/* The largest |x| of 32 floats, in all lanes; as bits: see largest() in ops_scalar.c. */
+ST_INLINE __m128 largest(__m256 a, __m256 b, __m256 c, __m256 d) {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
 #define SIZE(v) _mm256_and_si256(_mm256_castps_si256(v), magnitude)
     const __m256i top = _mm256_max_epi32(_mm256_max_epi32(SIZE(a), SIZE(b)), _mm256_max_epi32(SIZE(c), SIZE(d)));
 #undef SIZE
     __m128i s = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    return _mm_cvtss_f32(_mm_castsi128_ps(_mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1))));
+    return _mm_castsi128_ps(_mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
 }
 
-ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, int8_t *q, float *scale, float *ds, int16_t *sums) {
-    const float top = largest(a, b, c, d), inverse = top > ST_QUANT_TINY && top < INFINITY ? 127.0f / top : 0;
-    const __m256 by = _mm256_set1_ps(inverse);
-    const __m256i keep = _mm256_set1_epi32(inverse > 0 ? -1 : 0); /* NaN times 0 is no number */
-#define ROUNDED(v) _mm256_and_si256(_mm256_cvtps_epi32(_mm256_mul_ps(v, by)), keep)
+/* One token's part of a block: see st_panel. */
+typedef struct qtoken {
+    int8_t *q;
+    float *d, *ds;
+    int16_t *sums;
+} qtoken;
+
+ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, qtoken to) {
+    const __m128 top = largest(a, b, c, d), all = _mm_set1_ps(127);
+    const __m128 fine = _mm_and_ps(_mm_cmpgt_ps(top, _mm_set1_ps(ST_QUANT_TINY)), _mm_cmplt_ps(top, _mm_set1_ps(INFINITY)));
+    const __m256 by = _mm256_broadcastss_ps(_mm_div_ps(all, top)), keep = _mm256_broadcastss_ps(fine);
+#define ROUNDED(v) _mm256_cvtps_epi32(_mm256_and_ps(_mm256_mul_ps(v, by), keep))
     const __m256i low = _mm256_packs_epi32(ROUNDED(a), ROUNDED(b)), high = _mm256_packs_epi32(ROUNDED(c), ROUNDED(d));
 #undef ROUNDED
     /* packs works in halves: put the groups of four back in order */
     const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256((__m256i *)q, bytes);
+    _mm256_storeu_si256((__m256i *)to.q, bytes);
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
     const __m256i twos = add16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
     const __m256i halves = add16(twos, _mm256_shuffle_epi32(twos, 0x4e)); /* in every lane the two sums of its half */
-    const __m256i whole = pairs_to_lanes(halves);
-    const int first = _mm256_extract_epi32(halves, 0), second = _mm256_extract_epi32(halves, 4);
-    memcpy(sums, &first, sizeof(first));
-    memcpy(sums + 2, &second, sizeof(second));
-    *scale = top / 127;
-    *ds = *scale * (float)(_mm256_extract_epi32(whole, 0) + _mm256_extract_epi32(whole, 4));
+    const __m128i four = _mm_unpacklo_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    _mm_storel_epi64((__m128i *)to.sums, four);
+    const __m128i two = _mm_madd_epi16(four, _mm_set1_epi16(1));
+    const __m128 total = _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1))), scale = _mm_div_ps(top, all);
+    _mm_store_ss(to.d, scale);
+    _mm_store_ss(to.ds, _mm_mul_ss(scale, total));
+}
+
+/* The last, incomplete block. */
+static void quantize_rest(const float *x, uint32_t n, qtoken to) {
+#define PART(from) _mm256_maskload_ps(x + (from), first_lanes(n > (from) ? n - (from) : 0))
+    quantize_block(PART(0), PART(8), PART(16), PART(24), to);
+#undef PART
 }
 
 void st_quantize_avx2(const st_panel *panel) {
@@ -46,13 +60,10 @@ void st_quantize_avx2(const st_panel *panel) {
         const uint32_t left = panel->cols - 32 * b;
         for (uint32_t t = 0; t < n; t++) {
             const float *x = panel->x + t * panel->stride + 32 * b;
-            float rest[32] = {0};
-            if (left < 32) {
-                memcpy(rest, x, left * sizeof(float));
-                x = rest;
-            }
-            quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16), _mm256_loadu_ps(x + 24),
-                           (int8_t *)block + 32 * t, d + t, ds + t, sums + 4 * t);
+            const qtoken to = {(int8_t *)block + 32 * t, d + t, ds + t, sums + 4 * t};
+            if (left < 32) quantize_rest(x, left, to);
+            else
+                quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16), _mm256_loadu_ps(x + 24), to);
         }
     }
 }
