@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define ST_STRIP 16      /* rows of a packed strip; outputs have room for whole strips */
-#define ST_PANEL 16      /* most tokens of one panel */
+#define ST_PANEL 32      /* most tokens of one panel */
 #define ST_QBLOCK 32     /* activations are quantized in blocks of 32 */
 #define ST_ATTN_BLOCK 64 /* positions of one softmax block; KV capacities are multiples of it */
 

@@ -9,9 +9,11 @@
 
 /* How the byte products of a block become one exact integer (avx2.h). */
 typedef enum way {
-    WHOLE,  /* 16-bit sums over 32 columns, one scale */
-    HALVES, /* 16-bit sums over 16 columns, two scales */
-    SIGNED, /* signed weights, widened at once, no scale */
+    WHOLE,        /* 16-bit sums over 32 columns */
+    WHOLE_SCALED, /* times the scale */
+    HALVES,       /* 16-bit sums over 16 columns */
+    HALVES_SCALED,
+    SIGNED,       /* signed weights, widened at once */
     SIGNED_SCALED,
 } way;
 
@@ -68,9 +70,9 @@ ST_INLINE sums less_offset(sums s, const int16_t *sums1, const int16_t *sums2, i
     return s;
 }
 
-/* 16-bit sums times the scale, both of a lane added. */
+/* 16-bit sums times the scale (NULL: 1), both of a lane added. */
 ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
-    const __m256i lo = load256_once(by), hi = load256_once(by + 16);
+    const __m256i lo = by ? load256_once(by) : _mm256_set1_epi16(1), hi = by ? load256_once(by + 16) : lo;
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
         s.lo##t = _mm256_madd_epi16(s.lo##t, lo);                                                                      \
@@ -135,14 +137,15 @@ ST_INLINE sums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, i
     const sums none = {zero, zero, zero, zero, zero, zero, zero, zero};
     if (how == SIGNED) return signed_dots(b, q, tokens);
     if (how == SIGNED_SCALED) return scaled(signed_dots(b, q, tokens), b->by[0], tokens);
+    const int16_t *by_first = how == WHOLE || how == HALVES ? NULL : b->by[0], *by_second = by_first ? b->by[1] : NULL;
     sums first = add_columns(none, b->w, q, tokens);
-    if (how == WHOLE) {
+    if (how == WHOLE || how == WHOLE_SCALED) {
         first = add_columns(first, b->w + 256, q + 16, tokens);
-        return widened(less_offset(first, x_sums, x_sums + 2, offset, tokens), b->by[0], tokens);
+        return widened(less_offset(first, x_sums, x_sums + 2, offset, tokens), by_first, tokens);
     }
-    first = widened(less_offset(first, x_sums, NULL, offset, tokens), b->by[0], tokens);
+    first = widened(less_offset(first, x_sums, NULL, offset, tokens), by_first, tokens);
     const sums second = add_columns(none, b->w + 256, q + 16, tokens);
-    return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), b->by[1], tokens));
+    return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), by_second, tokens));
 }
 
 /* One half (8 rows) of one token: acc += float(dot) * (d * dx), and the minimum. */
@@ -216,7 +219,7 @@ MATMUL(q5_1, 1, HALVES, 0, MIN)
 MATMUL(q8_0, 1, SIGNED, 0, NO_MIN)
 MATMUL(iq4_nl, 1, SIGNED, 0, NO_MIN)
 MATMUL(iq4_xs, 8, SIGNED_SCALED, 0, NO_MIN)
-MATMUL(q2_k, 8, HALVES, 0, TWO_MINS)
-MATMUL(q4_k, 8, WHOLE, 0, MIN)
-MATMUL(q5_k, 8, HALVES, 0, MIN)
-MATMUL(q6_k, 8, HALVES, 5, NO_MIN)
+MATMUL(q2_k, 8, HALVES_SCALED, 0, TWO_MINS)
+MATMUL(q4_k, 8, WHOLE_SCALED, 0, MIN)
+MATMUL(q5_k, 8, HALVES_SCALED, 0, MIN)
+MATMUL(q6_k, 8, HALVES_SCALED, 5, NO_MIN)

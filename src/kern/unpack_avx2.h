@@ -30,14 +30,6 @@ ST_INLINE void load_scale(float p[ST_STRIP], const uint8_t *halves) {
     store_floats(p, load_halves(halves), load_halves(halves + 16));
 }
 
-ST_INLINE void set_ones(block16 *b) {
-    const __m256i one = _mm256_set1_epi16(1);
-    for (uint32_t i = 0; i < 2; i++) {
-        store256(b->by[i], one);
-        store256(b->by[i] + 16, one);
-    }
-}
-
 ST_INLINE void unpack_nibbles(block16 *b, const uint8_t *v) {
     for (uint32_t j = 0; j < 8; j++) {
         const __m256i n = load256(v + 32 * j);
@@ -63,14 +55,12 @@ ST_INLINE void unpack_fives(block16 *b, const uint8_t *p) {
 
 ST_INLINE void unpack_q4_0(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
     unpack_nibbles(b, tile + ST_HALVES);
 }
 
 ST_INLINE void unpack_q4_1(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
     load_scale(b->m, tile + ST_HALVES);
     unpack_nibbles(b, tile + 2 * ST_HALVES);
@@ -78,14 +68,12 @@ ST_INLINE void unpack_q4_1(block16 *b, const uint8_t *tile, uint32_t i) {
 
 ST_INLINE void unpack_q5_0(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
     unpack_fives(b, tile + ST_HALVES);
 }
 
 ST_INLINE void unpack_q5_1(block16 *b, const uint8_t *tile, uint32_t i) {
     (void)i;
-    set_ones(b);
     load_scale(b->d, tile);
     load_scale(b->m, tile + ST_HALVES);
     unpack_fives(b, tile + 2 * ST_HALVES);
