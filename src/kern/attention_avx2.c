@@ -97,30 +97,32 @@ ST_INLINE void block_scores(float scores[][ST_ATTN_BLOCK], const group *g, const
     }
 }
 
-/* Turns a head's scores into weights exp(score - top), those of positions not seen into 0 where they share a vector with
- * seen ones, and returns by what the sums so far have to be multiplied. */
-ST_INLINE float weigh(float s[ST_ATTN_BLOCK], const block *b, float scale, float *top, float *sum) {
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i below = _mm256_set1_epi32((int)b->lo), above = _mm256_set1_epi32((int)b->hi);
-    const __m256 minus_infinity = _mm256_set1_ps(-INFINITY);
-    __m256 high = _mm256_set1_ps(*top);
+/* Ones in the lanes of the eight positions from p on that are seen. */
+ST_INLINE __m256 seen(const block *b, uint32_t p) {
+    const __m256i at = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)p));
+    const __m256i unseen = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)b->lo), at),
+                                           _mm256_cmpgt_epi32(at, _mm256_set1_epi32((int)b->hi)));
+    return _mm256_castsi256_ps(_mm256_xor_si256(unseen, _mm256_set1_epi32(-1)));
+}
+
+/* Turns a head's scores into weights exp(scale * score - top), and 0 for positions not seen that share a vector with
+ * seen ones (there are none in a full block). Returns by what the sums so far have to be multiplied. */
+ST_INLINE float weigh(float s[ST_ATTN_BLOCK], const block *b, float scale, float *top, float *sum, bool full) {
+    const __m256 factor = _mm256_set1_ps(scale), minus_infinity = _mm256_set1_ps(-INFINITY);
+    __m256 high = minus_infinity, total = _mm256_setzero_ps();
     for (uint32_t p = b->lo / 8 * 8; p <= b->hi; p += 8) {
-        const __m256i at = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)p));
-        const __m256i unseen = _mm256_or_si256(_mm256_cmpgt_epi32(below, at), _mm256_cmpgt_epi32(at, above));
-        const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(s + p), _mm256_set1_ps(scale));
-        const __m256 masked = _mm256_blendv_ps(scaled, minus_infinity, _mm256_castsi256_ps(unseen));
-        _mm256_storeu_ps(s + p, masked);
-        high = _mm256_max_ps(high, masked);
+        const __m256 score = _mm256_loadu_ps(s + p);
+        high = _mm256_max_ps(high, full ? score : _mm256_blendv_ps(minus_infinity, score, seen(b, p)));
     }
-    const float new_top = lanes_max(high);
+    const float block_top = lanes_max(high) * scale, new_top = block_top > *top ? block_top : *top;
     high = _mm256_set1_ps(new_top);
-    __m256 total = _mm256_setzero_ps();
     for (uint32_t p = b->lo / 8 * 8; p <= b->hi; p += 8) {
-        const __m256 weight = exp_avx2(_mm256_sub_ps(_mm256_loadu_ps(s + p), high));
+        __m256 weight = exp_down(_mm256_fmsub_ps(_mm256_loadu_ps(s + p), factor, high));
+        if (!full) weight = _mm256_and_ps(weight, seen(b, p));
         _mm256_storeu_ps(s + p, weight);
         total = _mm256_add_ps(total, weight);
     }
-    const float down = _mm256_cvtss_f32(exp_avx2(_mm256_set1_ps(*top - new_top)));
+    const float down = _mm256_cvtss_f32(exp_down(_mm256_set1_ps(*top - new_top)));
     *top = new_top;
     *sum = *sum * down + lanes_sum(total);
     return down;
@@ -146,7 +148,10 @@ ST_INLINE void add_block(group *g, const block *b, uint32_t head_dim, float scal
     const uint32_t wide = 8 * (uint32_t)vectors;
     uint32_t d = 0;
     block_scores(scores, g, b, head_dim, heads, vectors, items);
-    for (int h = 0; h < heads; h++) down[h] = weigh(scores[h], b, scale, &g->top[h], &g->sum[h]);
+    const bool full = b->lo == 0 && b->hi == ST_ATTN_BLOCK - 1;
+    for (int h = 0; h < heads; h++)
+        down[h] = full ? weigh(scores[h], b, scale, &g->top[h], &g->sum[h], true)
+                       : weigh(scores[h], b, scale, &g->top[h], &g->sum[h], false);
     for (; d + wide <= head_dim; d += wide) add_values(scores, down, g, b, head_dim, d, heads, vectors, items);
     for (; d < head_dim; d += 8) add_values(scores, down, g, b, head_dim, d, heads, 1, items);
 }

@@ -85,7 +85,7 @@ typedef struct st_attention {
     uint32_t capacity;
     uint32_t first, last; /* of token 0; first <= last */
     uint32_t window;     /* most positions a token sees, 0: all */
-    float scale;         /* of the scores */
+    float scale;         /* of the scores; positive */
 } st_attention;
 
 enum st_kv_type { ST_KV_F16, ST_KV_F32 };

@@ -10,12 +10,8 @@ ST_INLINE __m256 power_of_two(__m256i n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
 }
 
-/* e^x within 2 ulp; 0 below -104, infinity above 88.73, NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of
- * Cephes' expf (Moshier 1992); 2^n in two factors, so that results near the smallest numbers come out. */
-ST_INLINE __m256 exp_avx2(__m256 x) {
-    x = _mm256_max_ps(_mm256_set1_ps(-110.0f), _mm256_min_ps(_mm256_set1_ps(90.0f), x)); /* in this order NaN passes */
-    const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)),
-                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+/* e^r for |r| <= ln 2 / 2, where x = n ln 2 + r: the polynomial of Cephes' expf (Moshier 1992). */
+ST_INLINE __m256 exp_rest(__m256 x, __m256 n) {
     __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375f), x);
     r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4f), r);
     __m256 p = _mm256_set1_ps(1.9875691500e-4f);
@@ -24,9 +20,27 @@ ST_INLINE __m256 exp_avx2(__m256 x) {
     p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(4.1665795894e-2f));
     p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.6666665459e-1f));
     p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(5.0000001201e-1f));
-    p = _mm256_add_ps(_mm256_fmadd_ps(p, _mm256_mul_ps(r, r), r), _mm256_set1_ps(1.0f));
+    return _mm256_add_ps(_mm256_fmadd_ps(p, _mm256_mul_ps(r, r), r), _mm256_set1_ps(1.0f));
+}
+
+ST_INLINE __m256 exp_whole(__m256 x) {
+    return _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* e^x within 2 ulp; 0 below -104, infinity above 88.73, NaN stays NaN. 2^n in two factors, so that results near the
+ * smallest numbers come out. */
+ST_INLINE __m256 exp_avx2(__m256 x) {
+    x = _mm256_max_ps(_mm256_set1_ps(-110.0f), _mm256_min_ps(_mm256_set1_ps(90.0f), x)); /* in this order NaN passes */
+    const __m256 n = exp_whole(x);
     const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
-    return _mm256_mul_ps(_mm256_mul_ps(p, power_of_two(half)), power_of_two(_mm256_sub_epi32(whole, half)));
+    return _mm256_mul_ps(_mm256_mul_ps(exp_rest(x, n), power_of_two(half)), power_of_two(_mm256_sub_epi32(whole, half)));
+}
+
+/* The same for x up to 1, except that it gives 1e-38 instead of anything smaller. */
+ST_INLINE __m256 exp_down(__m256 x) {
+    x = _mm256_max_ps(_mm256_set1_ps(-87.0f), x);
+    const __m256 n = exp_whole(x);
+    return _mm256_mul_ps(exp_rest(x, n), power_of_two(_mm256_cvtps_epi32(n)));
 }
 
 /* tanh within 3 ulp (Cephes' tanhf, Moshier 1992): a polynomial near 0, where the other form would cancel. */
