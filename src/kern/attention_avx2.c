@@ -43,7 +43,11 @@ ST_INLINE tile add_products(tile t, const float *factors, size_t head_step, cons
         if (heads > 2) x2 = _mm256_broadcast_ss(factors + 2 * head_step);
         if (heads > 3) x3 = _mm256_broadcast_ss(factors + 3 * head_step);
         __m256 w;
-#define PRODUCT(h, v) t.a##h##v = _mm256_fmadd_ps(x##h, w, t.a##h##v);
+#define PRODUCT(h, v)                                                                                                  \
+    {                                                                                                                  \
+        t.a##h##v = _mm256_fmadd_ps(x##h, w, t.a##h##v);                                                               \
+        HOLD(t.a##h##v);                                                                                               \
+    }
 #define VECTOR(v)                                                                                                      \
     if (vectors > (v)) {                                                                                               \
         w = items(b->items, at + offsets[v]);                                                                          \

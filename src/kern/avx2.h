@@ -36,6 +36,10 @@ ST_INLINE __m256i load256_once(const void *p) {
     return v;
 }
 
+/* Makes the compiler have a sum in a register here, rather than put it off to where it is used, with all that it is made
+ * of waiting in spill slots. */
+#define HOLD(sum) __asm__ volatile("" : "+x"(sum))
+
 /* Whatever was loaded before has to be loaded again, rather than kept in a register, or in a spill slot when those run out. */
 #define FORGET_LOADS() __asm__ volatile("" : : : "memory")
 

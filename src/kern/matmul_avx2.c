@@ -39,6 +39,8 @@ ST_INLINE sums add_columns(sums s, const uint8_t *w, const uint8_t *q, int token
         const __m256i x = broadcast4(q + 32 * (t));                                                                    \
         s.lo##t = add16(s.lo##t, _mm256_maddubs_epi16(lo, x));                                                         \
         s.hi##t = add16(s.hi##t, _mm256_maddubs_epi16(hi, x));                                                         \
+        HOLD(s.lo##t);                                                                                                 \
+        HOLD(s.hi##t);                                                                                                 \
     }
 #define VECTOR(j)                                                                                                      \
     lo = load256_once(w + 64 * (j));                                                                                   \
@@ -94,6 +96,8 @@ ST_INLINE sums add_signed(sums s, const uint8_t *w, const uint8_t *size, const u
         s.lo##t = add32(s.lo##t, _mm256_madd_epi16(p, one));                                                           \
         const __m256i r = _mm256_maddubs_epi16(hi_size, _mm256_sign_epi8(x, hi));                                      \
         s.hi##t = add32(s.hi##t, _mm256_madd_epi16(r, one));                                                           \
+        HOLD(s.lo##t);                                                                                                 \
+        HOLD(s.hi##t);                                                                                                 \
     }
     FOR_TOKENS(TOKEN)
 #undef TOKEN
