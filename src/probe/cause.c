@@ -123,7 +123,7 @@ static bool cause_fifo(st_probe_row *row) {
     unsigned last = a_first >= b_first; /* the side that mostly waits */
     size_t most = last ? a_first : b_first;
     if (10 * most >= 9 * both)
-        evidence_set(row, ST_CAUSE_FIFO, "%s ends when %s + %s would, %s at its solo time (%.0f %% of rounds)",
+        evidence_set(row, ST_CAUSE_FIFO, "%s ends when %s + %s would, %s at its solo time, in %.0f %% of rounds",
                      row->name[last], row->name[0], row->name[1], row->name[!last], percent(most, n));
     else
         evidence_set(row, ST_CAUSE_FIFO,
@@ -136,7 +136,7 @@ static bool cause_sliced(st_probe_row *row) {
     size_t sliced = row->classes[ST_CLASS_SLICED];
     if (2 * sliced < row->n_rounds) return false;
     evidence_set(row, ST_CAUSE_TIME_SLICED,
-                 "%s ends at twice its solo time, the other when both in a row would (%.0f %% of rounds)",
+                 "%s ends at twice its solo time, the other when both in a row would, in %.0f %% of rounds",
                  row->name[row->reference], percent(sliced, row->n_rounds));
     return true;
 }
@@ -144,7 +144,7 @@ static bool cause_sliced(st_probe_row *row) {
 static bool cause_true_overlap(st_probe_row *row) {
     size_t solo = row->classes[ST_CLASS_SOLO];
     if (2 * solo < row->n_rounds) return false;
-    evidence_set(row, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times (%.0f %% of rounds)",
+    evidence_set(row, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times in %.0f %% of rounds",
                  percent(solo, row->n_rounds));
     return true;
 }

@@ -67,11 +67,11 @@ static void exact_devices_have_their_causes(void **state) {
         enum st_cause cause;
         const char *evidence;
     } cases[] = {
-        {&fifo, 1, ST_CAUSE_FIFO, "3 ends when 1 + 3 would, 1 at its solo time (100 % of rounds)"},
+        {&fifo, 1, ST_CAUSE_FIFO, "3 ends when 1 + 3 would, 1 at its solo time, in 100 % of rounds"},
         {&sliced, 1, ST_CAUSE_TIME_SLICED, "1 ends at twice its solo time"},
         {&slow, 1, ST_CAUSE_QUEUEING, "against one queue 0.00: what overlaps is a dispatch of 3 ms"},
         {&wide, 1, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times"},
-        {two, 2, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times (100 % of rounds)"},
+        {two, 2, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times in 100 % of rounds"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rig r;

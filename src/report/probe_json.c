@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * docs/PROBE-JSON.md describes what is written here; a change of meaning is a new version of the schema. */
+#include "report/probe_report.h"
+#include "report/probe_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *nanoseconds(double ns) { return st_json_count((uint64_t)llround(fmax(ns, 0))); }
+
+static json_t *two(double a, double b) {
+    json_t *object = json_object();
+    st_json_set(&object, "a", st_json_real(a));
+    st_json_set(&object, "b", st_json_real(b));
+    return object;
+}
+
+typedef uint64_t (*sample_fn)(const st_round *round, enum st_arm arm);
+static uint64_t sample_wall(const st_round *round, enum st_arm arm) { return round->arms[arm].wall_ns; }
+static uint64_t sample_end_a(const st_round *round, enum st_arm arm) { return round->arms[arm].end_ns[0]; }
+static uint64_t sample_end_b(const st_round *round, enum st_arm arm) { return round->arms[arm].end_ns[1]; }
+static uint64_t sample_skew(const st_round *round, enum st_arm arm) { return round->arms[arm].skew_ns; }
+static uint64_t sample_begin(const st_round *round, enum st_arm arm) {
+    (void)arm;
+    return round->begin_ns;
+}
+
+static json_t *series(const st_probe_row *row, sample_fn fn, enum st_arm arm) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < row->n_rounds; i++) st_json_append(&list, st_json_count(fn(&row->rounds[i], arm)));
+    return list;
+}
+
+static json_t *orders(const st_probe_row *row) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < row->n_rounds; i++) {
+        char text[ST_ARM_COUNT * 16] = "";
+        for (unsigned k = 0; k < row->n_arms; k++) {
+            if (k) strcat(text, " ");
+            strcat(text, st_arm_name(row->rounds[i].order[k]));
+        }
+        st_json_append(&list, json_string(text));
+    }
+    return list;
+}
+
+static json_t *samples(const st_probe_row *row) {
+    json_t *object = json_object();
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) {
+        char key[24];
+        snprintf(key, sizeof key, "%s_ns", st_arm_name(arm));
+        if (row->arms & 1u << arm) st_json_set(&object, key, series(row, sample_wall, arm));
+    }
+    st_json_set(&object, "parallel_a_end_ns", series(row, sample_end_a, ST_ARM_PARALLEL));
+    st_json_set(&object, "parallel_b_end_ns", series(row, sample_end_b, ST_ARM_PARALLEL));
+    st_json_set(&object, "skew_ns", series(row, sample_skew, ST_ARM_PARALLEL));
+    st_json_set(&object, "begin_ns", series(row, sample_begin, ST_ARM_PARALLEL));
+    st_json_set(&object, "order", orders(row));
+    return object;
+}
+
+/* Rounds with a flag; all count. */
+static json_t *flagged(const st_probe_row *row) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < row->n_rounds; i++) {
+        const st_round *round = &row->rounds[i];
+        if (!round->flags) continue;
+        json_t *outliers = json_array(), *item = json_object();
+        for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
+            if (round->outliers & 1u << arm) st_json_append(&outliers, json_string(st_arm_name(arm)));
+        st_json_set(&item, "round", st_json_count(i));
+        st_json_set(&item, "outliers", outliers);
+        st_json_set(&item, "skewed", json_boolean(round->flags & ST_ROUND_SKEW));
+        st_json_append(&list, item);
+    }
+    return list;
+}
+
+static json_t *row_flags(const st_probe_row *row) {
+    json_t *list = json_array();
+    if (row->flags & ST_ROW_NOT_STEADY) st_json_append(&list, json_string("no steady state"));
+    if (row->flags & ST_ROW_SPREAD) st_json_append(&list, json_string("wide spread"));
+    if (row->flags & ST_ROW_FEW) st_json_append(&list, json_string("few rounds"));
+    return list;
+}
+
+static json_t *classes(const st_probe_row *row) {
+    json_t *object = json_object();
+    for (unsigned i = 0; i < ST_CLASS_COUNT; i++)
+        st_json_set(&object, st_class_name(i), st_json_real((double)row->classes[i] / (double)row->n_rounds));
+    return object;
+}
+
+static json_t *rates(const st_probe_row *row) {
+    json_t *object = two(st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
+    st_json_set(&object, "parallel", st_json_real(st_row_parallel_rate(row)));
+    return object;
+}
+
+static void set_numbers(json_t **object, const st_probe_row *row) {
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) {
+        char key[24];
+        snprintf(key, sizeof key, "%s_ns", st_arm_name(arm));
+        if (row->arms & 1u << arm) st_json_set(object, key, nanoseconds(row->median_ns[arm]));
+    }
+    st_json_set(object, "overlap_factor", st_json_interval(&row->overlap));
+    st_json_set(object, "overlap_factor_serial", st_json_interval(&row->overlap_serial));
+    if (row->one_unit) st_json_set(object, "overlap_factor_unit", st_json_interval(&row->overlap_unit));
+    st_json_set(object, "speedup", st_json_interval(&row->speedup));
+    st_json_set(object, "slowdown_a", st_json_real(row->slowdown[0]));
+    st_json_set(object, "slowdown_b", st_json_real(row->slowdown[1]));
+    st_json_set(object, "bootstrap_level", st_json_real(row->level));
+    st_json_set(object, "dispatch_ns", nanoseconds(row->dispatch_ns));
+    st_json_set(object, "skew_ns", nanoseconds(row->skew_ns));
+    json_t *spread = json_object();
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
+        if (row->arms & 1u << arm) st_json_set(&spread, st_arm_name(arm), st_json_real(row->spread[arm]));
+    st_json_set(object, "spread", spread);
+    if (row->bytes[0] && row->bytes[1]) st_json_set(object, "gb_per_s", rates(row));
+    st_json_set(object, "classes", classes(row));
+    st_json_set(object, "flagged", flagged(row));
+    st_json_set(object, "samples", samples(row));
+}
+
+static void set_verdict(json_t **object, const st_probe_row *row) {
+    st_json_set(object, "overlap", json_string(st_overlap_name(row->verdict)));
+    if (row->verdict == ST_OVERLAP_UNDECIDED)
+        st_json_set(object, "rounds_needed",
+                    row->rounds_needed == ST_ROUNDS_NEVER ? json_null() : st_json_count(row->rounds_needed));
+    st_json_set(object, "cause", json_string(st_cause_name(row->cause)));
+    st_json_set(object, "evidence", st_json_text(row->evidence));
+    if (!row->chain) return;
+    json_t *one = json_object(), *worth = json_object();
+    st_json_set(&one, "verdict", json_string("impossible"));
+    st_json_set(&one, "reason", json_string(ST_CHAIN_REASON));
+    st_json_set(&worth, "one_stream", one);
+    st_json_set(object, "worth", worth);
+}
+
+static void set_cold(json_t **object, const char *key, uint64_t ns) {
+    if (ns) st_json_set(object, key, st_json_count(ns));
+}
+
+static json_t *row_json(const st_probe_row *row) {
+    json_t *object = json_object();
+    st_json_set(&object, "a", st_json_text(row->name[0]));
+    st_json_set(&object, "b", st_json_text(row->name[1]));
+    st_json_set(&object, "arrangement", json_string(row->arrangement->name));
+    st_json_set(&object, "unit_a", st_json_text(row->unit[0]));
+    st_json_set(&object, "unit_b", st_json_text(row->unit[1]));
+    st_json_set(&object, "bytes_a", st_json_count(row->bytes[0]));
+    st_json_set(&object, "bytes_b", st_json_count(row->bytes[1]));
+    st_json_set(&object, "operations_a", st_json_count(row->operations[0]));
+    st_json_set(&object, "operations_b", st_json_count(row->operations[1]));
+    st_json_set(&object, "rounds", st_json_count(row->n_rounds));
+    st_json_set(&object, "discarded", st_json_count(row->n_discarded));
+    st_json_set(&object, "warm_up", st_json_count(row->n_warm_up));
+    set_cold(&object, "cold_a_ns", row->cold_ns[0]);
+    set_cold(&object, "cold_b_ns", row->cold_ns[1]);
+    st_json_set(&object, "stop", json_string(st_stop_name(row->stop)));
+    if (row->error.code != STRETTO_OK) st_json_set(&object, "error", st_json_text(row->error.text));
+    st_json_set(&object, "flags", row_flags(row));
+    if (row->n_rounds > 0) set_numbers(&object, row);
+    set_verdict(&object, row);
+    return object;
+}
+
+static json_t *conditions(const st_conditions *c) {
+    json_t *object = json_object();
+    st_json_set(&object, "load", c->load < 0 ? json_null() : st_json_real(c->load));
+    st_json_set(&object, "cpus", st_json_count(c->n_cpus));
+    st_json_set(&object, "quota_cpus", c->quota_cpus > 0 ? st_json_real(c->quota_cpus) : json_null());
+    st_json_set(&object, "governor", st_json_text(c->governor));
+    st_json_set(&object, "throttled", c->throttled < 0 ? json_null() : st_json_count((uint64_t)c->throttled));
+    return object;
+}
+
+static json_t *warnings(const st_buf *lines) {
+    json_t *list = json_array();
+    for (const char *at = lines->data; at && *at;) {
+        size_t n = strcspn(at, "\n");
+        st_json_append(&list, json_stringn_nocheck(at, n));
+        at += n + (at[n] == '\n');
+    }
+    return list;
+}
+
+static bool interrupted(const st_probe_record *record) {
+    for (size_t i = 0; i < record->n_rows; i++)
+        if (record->rows[i].stop == ST_STOP_CANCELLED) return true;
+    return false;
+}
+
+json_t *st_probe_json(const st_probe_record *record, const st_origin *origin) {
+    json_t *object = json_object(), *rows = json_array();
+    st_json_set(&object, "schema", json_string(ST_PROBE_SCHEMA));
+    if (origin) st_json_origin(&object, origin);
+    st_json_set(&object, "seed", st_json_count(record->seed));
+    st_json_set(&object, "title", st_json_text(record->title));
+    st_json_set(&object, "cache", json_string(st_cache_name(record->cache)));
+    st_json_set(&object, "rounds_asked", record->rounds ? st_json_count(record->rounds) : json_null());
+    st_json_set(&object, "budget_ns", record->budget_ns ? st_json_count(record->budget_ns) : json_null());
+    st_json_set(&object, "precision", st_json_real(record->precision));
+    st_json_set(&object, "duration_ns", st_json_count(record->duration_ns));
+    st_json_set(&object, "interrupted", json_boolean(interrupted(record)));
+    if (record->has_conditions) {
+        st_json_set(&object, "before", conditions(&record->before));
+        st_json_set(&object, "after", conditions(&record->after));
+    }
+    st_json_set(&object, "warnings", warnings(&record->warnings));
+    for (size_t i = 0; i < record->n_rows; i++) st_json_append(&rows, row_json(&record->rows[i]));
+    st_json_set(&object, "pairs", rows);
+    return object;
+}

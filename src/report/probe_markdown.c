@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * The form of the D1 spike's report: TL;DR, methodology, results, interpretation, raw data. */
+#include "report/probe_report.h"
+#include "report/probe_words.h"
+#include "report/text.h"
+
+#include <string.h>
+
+/* Text inside a table's cell: a bar would end the cell. */
+static void cell(st_buf *out, const char *text) {
+    for (; *text; text++) st_buf_text(out, *text == '|' ? "\\|" : (char[2]){*text, '\0'});
+}
+
+static void head(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+    st_buf_text(out, "# Overlap probe\n\n");
+    struct tm utc;
+    char date[16];
+    if (origin && origin->when && gmtime_r(&origin->when, &utc) && strftime(date, sizeof date, "%Y-%m-%d", &utc))
+        st_buf_printf(out, "Date: %s. ", date);
+    if (origin && origin->version) st_buf_printf(out, "Stretto %s.", origin->version);
+    st_buf_text(out, "\nScope: can two steps run at the same time here, and why or why not?\n\n## TL;DR\n\n");
+    for (size_t i = 0; i < record->n_rows; i++) {
+        const st_probe_row *row = &record->rows[i];
+        st_buf_printf(out, "- %s || %s, %s: ", row->name[0], row->name[1], row->arrangement->title);
+        if (row->n_rounds == 0)
+            st_buf_text(out, "not measured.\n");
+        else
+            st_buf_printf(out, "**%s** (overlap factor %.2f, 95 %% interval %.2f to %.2f).\n", st_overlap_name(row->verdict),
+                          st_hundredths(row->overlap.value), st_hundredths(row->overlap.lo), st_hundredths(row->overlap.hi));
+    }
+    for (size_t i = 0; i < record->n_rows; i++)
+        if (record->rows[i].chain) {
+            st_buf_text(out, "- For one stream no factor is worth anything: " ST_CHAIN_REASON ".\n");
+            return;
+        }
+}
+
+static void method_place(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+    st_buf_text(out, "\n## Methodology\n\n");
+    if (origin && origin->host) {
+        st_buf_printf(out, "- Host: %s, ", origin->host->cpu_model);
+        st_text_host(out, origin->host, record->has_conditions ? record->before.load : -1);
+        st_buf_printf(out, "; Linux %s.\n", origin->host->kernel);
+    }
+    if (*record->title) st_buf_printf(out, "- Model: %s.\n", record->title);
+    for (size_t i = 0; i < record->n_rows; i++) {
+        const st_arrangement *arrangement = record->rows[i].arrangement;
+        bool told = false;
+        for (size_t k = 0; k < i; k++) told = told || record->rows[k].arrangement == arrangement;
+        if (!told) st_buf_printf(out, "- %s: %s.\n", arrangement->title, arrangement->about);
+    }
+}
+
+static void method_numbers(st_buf *out, const st_probe_record *record) {
+    st_buf_text(out, "- A round times each side alone, both one after the other, both started together, and on one unit both "
+                     "from one queue, once each in an order drawn anew. ");
+    st_buf_text(out, record->cache == ST_CACHE_STEP
+                         ? "Before each the rest of the model is read, untimed, so that caches are as in a real step.\n"
+                         : "Caches are warm: the same chunks again and again.\n");
+    st_buf_text(out, "- Timed: from the submission to the unit's stamp of the completion. Idle pools are asleep before it.\n"
+                     "- Overlap factor of a round = (Ta + Tb - Tparallel) / Ts, s the side that is faster alone: 1 is perfect, "
+                     "0 none, below 0 worse than serial. With the measured serial time in place of Ta + Tb it is the second "
+                     "factor; with both from one queue, the third, which decides on one unit.\n"
+                     "- Medians over ");
+    st_rows_rounds_text(out, record->rows, record->n_rows);
+    st_buf_printf(out, "; 95 %% intervals by bootstrap over rounds; seed %llu.\n",
+                  (unsigned long long)record->seed);
+}
+
+static void interval(st_buf *out, const st_interval *factor) {
+    st_buf_printf(out, " %.2f (%.2f to %.2f) |", st_hundredths(factor->value), st_hundredths(factor->lo),
+                  st_hundredths(factor->hi));
+}
+
+static void result_line(st_buf *out, const st_probe_row *row) {
+    st_figure figure[4];
+    for (unsigned arm = 0; arm < 4; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
+    st_buf_printf(out, "| %s | %s | %s | %s | %s |", row->arrangement->title, figure[ST_ARM_SOLO_A],
+                  figure[ST_ARM_SOLO_B], figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL]);
+    interval(out, &row->overlap);
+    interval(out, &row->overlap_serial);
+    if (row->one_unit)
+        interval(out, &row->overlap_unit);
+    else
+        st_buf_text(out, " |");
+    st_buf_printf(out, " %.2f (%.2f to %.2f) | %.2f, %.2f | %zu |\n", row->speedup.value, row->speedup.lo, row->speedup.hi,
+                  row->slowdown[0], row->slowdown[1], row->n_rounds);
+}
+
+static void results(st_buf *out, const st_probe_row *rows, size_t n) {
+    st_buf_printf(out, "\n## Results: %s || %s\n\n| arrangement | ", rows->name[0], rows->name[1]);
+    cell(out, rows->name[0]);
+    st_buf_text(out, " (ms) | ");
+    cell(out, rows->name[1]);
+    st_buf_text(out, " (ms) | serial both (ms) | parallel (ms) | overlap factor | against serial | against one queue | "
+                     "speed-up | slow by | rounds |\n"
+                     "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].n_rounds > 0) result_line(out, &rows[i]);
+    st_buf_text(out, "\n");
+    for (size_t i = 0; i < n; i++) {
+        st_buf_printf(out, "- %s: ", rows[i].arrangement->title);
+        st_row_verdict_text(out, &rows[i], true);
+        st_figure cold[2];
+        for (unsigned side = 0; side < 2; side++) {
+            if (!rows[i].cold_ns[side]) continue;
+            st_figure_ms(cold[side], (double)rows[i].cold_ns[side]);
+            st_buf_printf(out, "; first call of %s %s ms", rows[i].name[side], cold[side]);
+        }
+        st_buf_text(out, ".\n");
+    }
+}
+
+static void warnings(st_buf *out, const st_buf *lines) {
+    if (!lines->data) return;
+    st_buf_text(out, "\n## Warnings\n\n");
+    for (const char *at = lines->data; *at;) {
+        size_t n = strcspn(at, "\n");
+        st_buf_text(out, "- ");
+        st_buf_add(out, at, n);
+        st_buf_text(out, "\n");
+        at += n + (at[n] == '\n');
+    }
+}
+
+void st_probe_markdown(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+    head(out, record, origin);
+    method_place(out, record, origin);
+    method_numbers(out, record);
+    for (size_t i = 0, n; i < record->n_rows; i += n) {
+        n = st_rows_of_pair(record, i);
+        results(out, &record->rows[i], n);
+    }
+    warnings(out, &record->warnings);
+    if (!origin || !origin->argv) return;
+    st_buf_text(out, "\n## Again\n\n```\n");
+    st_text_command(out, origin->argc, origin->argv);
+    st_buf_text(out, "\n```\n");
+}

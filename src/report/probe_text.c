@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/probe.h"
+#include "report/probe_report.h"
+#include "report/probe_words.h"
+#include "report/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 80
+#define LABEL 13 /* the longest title of an arrangement */
+
+/* Names as column heads: a and b where the sides' own would break the table. */
+static const char *short_name(const st_probe_row *row, unsigned side) {
+    if (strlen(row->name[0]) <= 2 && strlen(row->name[1]) <= 2) return row->name[side];
+    return side ? "b" : "a";
+}
+
+static void head_line(st_buf *out, const st_probe_row *row) {
+    char pair[2 * ST_PROBE_NAME + 8], solo[2][ST_PROBE_NAME + 8];
+    snprintf(pair, sizeof pair, "%s || %s", row->name[0], row->name[1]);
+    for (unsigned i = 0; i < 2; i++) snprintf(solo[i], sizeof solo[i], "solo %s", short_name(row, i));
+    if (strlen(pair) > LABEL) {
+        st_buf_printf(out, "  %s (a and b)\n", pair);
+        pair[0] = '\0';
+    }
+    st_buf_printf(out, "  %-*s%7s%7s%7s%9s%8s  %-13s%10s\n", LABEL, pair, solo[0], solo[1], "serial", "parallel",
+                  "overlap", "95 %", "slow by");
+}
+
+static void table_line(st_buf *out, const st_probe_row *row) {
+    st_buf_printf(out, "  %-*s", LABEL, row->arrangement->title);
+    if (row->n_rounds == 0) {
+        st_buf_printf(out, "%7s%7s%7s%9s%8s\n", "-", "-", "-", "-", "-");
+        return;
+    }
+    st_figure figure[4];
+    char interval[32];
+    for (unsigned arm = 0; arm < 4; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
+    snprintf(interval, sizeof interval, "%.2f to %.2f", st_hundredths(row->overlap.lo),
+             st_hundredths(row->overlap.hi));
+    st_buf_printf(out, "%7s%7s%7s%9s%8.2f  %-13s%5.2f%5.2f\n", figure[ST_ARM_SOLO_A], figure[ST_ARM_SOLO_B],
+                  figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL], st_hundredths(row->overlap.value), interval, row->slowdown[0],
+                  row->slowdown[1]);
+}
+
+static uint64_t slowest_cold(const st_probe_row *rows, size_t n) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned side = 0; side < 2; side++)
+            if (rows[i].cold_ns[side] > most) most = rows[i].cold_ns[side];
+    return most;
+}
+
+static void table(st_buf *out, const st_probe_record *record, const st_probe_row *rows, size_t n) {
+    head_line(out, rows);
+    for (size_t i = 0; i < n; i++) table_line(out, &rows[i]);
+    st_buf note = {0};
+    st_buf_text(&note, "ms, medians of ");
+    st_rows_rounds_text(&note, rows, n);
+    st_buf_printf(&note, ", %s", st_cache_text(record->cache));
+    st_figure cold;
+    uint64_t cold_ns = slowest_cold(rows, n);
+    if (cold_ns) st_buf_printf(&note, "; slowest first call %s", st_figure_ms(cold, (double)cold_ns));
+    st_buf_printf(&note, "; slow by: how many times longer %s and %s take beside the other", short_name(rows, 0),
+                  short_name(rows, 1));
+    st_buf_text(out, "  ");
+    if (note.data) st_text_wrap(out, note.data, 2, 2, WIDTH);
+    out->failed |= note.failed;
+    st_buf_free(&note);
+    st_buf_text(out, "\n\n");
+}
+
+/* SGR codes: green, red, yellow, all bold. */
+static const char *verdict_color(const st_probe_row *row) {
+    if (row->verdict == ST_OVERLAP_OVERLAPS) return "\033[1;32m";
+    return row->verdict == ST_OVERLAP_UNDECIDED ? "\033[1;33m" : "\033[1;31m";
+}
+
+static void verdict(st_buf *out, const st_probe_row *row, bool color) {
+    st_buf rest = {0};
+    size_t at = 2 + LABEL + 1;
+    st_buf_printf(out, "  %-*s ", LABEL, row->arrangement->title);
+    if (row->n_rounds > 0) {
+        const char *word = st_overlap_name(row->verdict);
+        st_buf_printf(out, "%s%s%s: ", color ? verdict_color(row) : "", word, color ? "\033[0m" : "");
+        at += strlen(word) + 2;
+    }
+    st_row_verdict_text(&rest, row, false);
+    if (rest.data) st_text_wrap(out, rest.data, at, 2 + LABEL + 1, WIDTH);
+    out->failed |= rest.failed;
+    st_buf_free(&rest);
+    st_buf_text(out, "\n");
+}
+
+static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
+    for (size_t i = 0, n; i < record->n_rows; i += n) {
+        const st_probe_row *rows = &record->rows[i];
+        n = st_rows_of_pair(record, i);
+        st_buf_printf(out, "  %s || %s\n", rows->name[0], rows->name[1]);
+        for (size_t k = 0; k < n; k++) verdict(out, &rows[k], color);
+        if (rows->chain)
+            st_buf_printf(out, "  %-*s one stream: no, %s\n", LABEL, "worth it?", ST_CHAIN_REASON);
+        if (i + n < record->n_rows) st_buf_text(out, "\n");
+    }
+}
+
+void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *origin, bool color) {
+    if (*record->title) {
+        st_text_wrap(out, record->title, 0, 2, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    if (origin && origin->host) {
+        st_text_host(out, origin->host, record->has_conditions ? record->before.load : -1);
+        st_buf_text(out, "\n");
+    }
+    if (out->len) st_buf_text(out, "\n");
+    for (size_t i = 0, n; i < record->n_rows; i += n) {
+        n = st_rows_of_pair(record, i);
+        table(out, record, &record->rows[i], n);
+    }
+    verdicts(out, record, color);
+}
+
+void st_probe_progress_text(st_buf *out, const st_probe_progress *progress) {
+    const st_probe_row *row = progress->row;
+    st_buf_printf(out, "probing %s || %s, %s: ", row->name[0], row->name[1], row->arrangement->title);
+    if (progress->rounds == 0)
+        st_buf_text(out, "warming up");
+    else
+        st_buf_printf(out, "round %zu of about %zu", progress->rounds, progress->expected);
+    if (progress->looked)
+        st_buf_printf(out, ", %.2f +- %.2f", st_hundredths(progress->factor.value), (progress->factor.hi - progress->factor.lo) / 2);
+    if (progress->seconds_left >= 0) st_buf_printf(out, ", %.0f s left", progress->seconds_left);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/probe_words.h"
+
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void undecided_text(st_buf *out, const st_probe_row *row) {
+    const st_interval *factor = st_row_decisive(row);
+    if (row->flags & ST_ROW_SPREAD)
+        st_buf_text(out, "the runs are spread too widely for a verdict");
+    else if (row->flags & ST_ROW_FEW)
+        st_buf_printf(out, "%zu round%s measured, %" PRIu64 " more are needed", row->n_rounds,
+                      row->n_rounds == 1 ? "" : "s", row->rounds_needed);
+    else if (row->rounds_needed == ST_ROUNDS_NEVER)
+        st_buf_printf(out, "the factor is at the threshold of 0.10 (%.2f to %.2f), and no number of rounds would decide",
+                      st_hundredths(factor->lo), st_hundredths(factor->hi));
+    else
+        st_buf_printf(out, "%.2f to %.2f holds the threshold of 0.10; about %" PRIu64 " more rounds would decide",
+                      st_hundredths(factor->lo), st_hundredths(factor->hi), row->rounds_needed);
+}
+
+void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word) {
+    if (row->n_rounds == 0) {
+        st_buf_printf(out, "not measured: %s",
+                      row->error.code != STRETTO_OK ? row->error.text : "no round was completed");
+        return;
+    }
+    if (with_word) st_buf_printf(out, "%s: ", st_overlap_name(row->verdict));
+    if (row->verdict == ST_OVERLAP_UNDECIDED) {
+        undecided_text(out, row);
+        st_buf_text(out, "; ");
+    }
+    st_buf_printf(out, "%s (%s)", st_cause_name(row->cause), row->evidence);
+    if (row->one_unit)
+        st_buf_printf(out, "; against one queue %.2f, %.2f to %.2f", st_hundredths(row->overlap_unit.value),
+                      st_hundredths(row->overlap_unit.lo), st_hundredths(row->overlap_unit.hi));
+    if (row->stop == ST_STOP_ERROR) st_buf_printf(out, "; ended early: %s", row->error.text);
+    if (row->stop == ST_STOP_CANCELLED) st_buf_text(out, "; stopped early on request");
+}
+
+void st_rows_rounds_text(st_buf *out, const st_probe_row *rows, size_t n) {
+    size_t least = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].n_rounds == 0) continue;
+        if (rows[i].n_rounds < least) least = rows[i].n_rounds;
+        if (rows[i].n_rounds > most) most = rows[i].n_rounds;
+    }
+    if (most == 0)
+        st_buf_text(out, "no rounds");
+    else if (least == most)
+        st_buf_printf(out, "%zu round%s", most, most == 1 ? "" : "s");
+    else
+        st_buf_printf(out, "%zu to %zu rounds", least, most);
+}
+
+const char *st_cache_text(enum st_cache cache) {
+    return cache == ST_CACHE_STEP ? "caches as in a real step" : "caches warm";
+}
+
+static bool same_pair(const st_probe_row *x, const st_probe_row *y) {
+    return strcmp(x->name[0], y->name[0]) == 0 && strcmp(x->name[1], y->name[1]) == 0;
+}
+
+size_t st_rows_of_pair(const st_probe_record *record, size_t first) {
+    size_t n = 1;
+    while (first + n < record->n_rows && same_pair(&record->rows[first], &record->rows[first + n])) n++;
+    return n;
+}

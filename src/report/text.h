@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Numbers and paragraphs as people read them. */
+#ifndef ST_REPORT_TEXT_H
+#define ST_REPORT_TEXT_H
+
+#include "base/buf.h"
+#include "base/host.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Three significant figures without an exponent: 0.924, 1.81, 41.0, 123, 1230. Written to out, returned. */
+typedef char st_figure[24];
+const char *st_figure_of(st_figure out, double value);
+const char *st_figure_ms(st_figure out, double ns); /* the same of nanoseconds, in milliseconds */
+
+/* For two decimals: what would read -0.00 is 0. */
+double st_hundredths(double value);
+
+/* Appends text, broken at spaces so that no line is longer than `width` columns (UTF-8 characters count as one). The first
+ * line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
+void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);
+
+/* "2 cores, AVX-512 VNNI, quota 1.5 CPUs; load 0.10" */
+void st_text_host(st_buf *out, const st_host *host, double load);
+
+/* Appends a command line that a shell reads as argv[argc]. */
+void st_text_command(st_buf *out, int argc, char *const *argv);
+
+#endif
