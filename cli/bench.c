@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "json_out.h"
+#include "report/text.h"
 #include "stat/stat.h"
 
 #include <inttypes.h>
@@ -14,8 +15,8 @@ typedef struct rates {
     double median, min, max; /* tokens a second */
 } rates;
 
-bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads, uint32_t repetitions,
-                      stretto_error *err) {
+bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads,
+                      uint32_t repetitions, stretto_error *err) {
     uint64_t *samples = calloc(repetitions, sizeof *samples);
     if (list->n == list->cap) {
         size_t cap = list->cap ? 2 * list->cap : 16;
@@ -40,7 +41,9 @@ void bench_free(bench_list *list) {
     *list = (bench_list){0};
 }
 
-static double rate(const bench_test *t, double ns) { return t->tokens * 1e9 / ns; }
+static double rate(const bench_test *t, double ns) {
+    return t->tokens * 1e9 / ns;
+}
 
 /* Of the samples so far, at least one. */
 static rates rates_of(const bench_test *t) {
@@ -63,9 +66,8 @@ void bench_head(cli *cx, const char *format, const session *s) {
         cli_printf(cx, "| test | threads | tokens/s | min | max |\n| --- | ---: | ---: | ---: | ---: |\n");
     }
     if (strcmp(format, "text") == 0) {
-        cli_name(cx, s->model->name, strlen(s->model->name));
-        cli_printf(cx, ", %s kernels, %s\n\n", s->kern->name, s->lanes.host.cpu_model);
-        cli_printf(cx, "  test               threads    tokens/s         min         max\n");
+        cli_host_line(cx, s);
+        cli_printf(cx, "\n  test               threads    tokens/s         min         max\n");
     }
 }
 
@@ -73,15 +75,17 @@ void bench_row(cli *cx, const char *format, const bench_test *t) {
     rates r = rates_of(t);
     if (strcmp(format, "csv") == 0) {
         for (uint32_t i = 0; i < t->n_samples; i++) {
-            cli_printf(cx, "%s,%u,%u,%u,%u,%" PRIu64 ",%.6g\n", t->name, t->threads, t->tokens, t->depth, i, t->samples_ns[i],
-                       rate(t, (double)t->samples_ns[i]));
+            cli_printf(cx, "%s,%u,%u,%u,%u,%" PRIu64 ",%.6g\n", t->name, t->threads, t->tokens, t->depth, i,
+                       t->samples_ns[i], rate(t, (double)t->samples_ns[i]));
         }
     }
     if (strcmp(format, "md") == 0) {
         cli_printf(cx, "| %s | %u | %.2f | %.2f | %.2f |\n", t->name, t->threads, r.median, r.min, r.max);
     }
     if (strcmp(format, "text") == 0) {
-        cli_printf(cx, "  %-18s %7u %11.2f %11.2f %11.2f\n", t->name, t->threads, r.median, r.min, r.max);
+        st_figure median, min, max;
+        cli_printf(cx, "  %-18s %7u %11s %11s %11s\n", t->name, t->threads, st_figure_of(median, r.median),
+                   st_figure_of(min, r.min), st_figure_of(max, r.max));
     }
 }
 
@@ -89,21 +93,22 @@ static json_t *test_json(const bench_test *t) {
     rates r = rates_of(t);
     json_t *per_second = json_array(), *ns = json_array();
     for (uint32_t i = 0; i < t->n_samples; i++) {
-        cli_json_append(&per_second, json_real(rate(t, (double)t->samples_ns[i])));
-        cli_json_append(&ns, json_integer((json_int_t)t->samples_ns[i]));
+        st_json_append(&per_second, json_real(rate(t, (double)t->samples_ns[i])));
+        st_json_append(&ns, json_integer((json_int_t)t->samples_ns[i]));
     }
-    json_t *speed = json_pack("{s:f, s:f, s:f, s:o}", "median", r.median, "min", r.min, "max", r.max, "samples", per_second);
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens", (int)t->tokens, "depth",
-                     (int)t->depth, "tokens_per_s", speed, "samples_ns", ns);
+    json_t *speed =
+        json_pack("{s:f, s:f, s:f, s:o}", "median", r.median, "min", r.min, "max", r.max, "samples", per_second);
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens",
+                     (int)t->tokens, "depth", (int)t->depth, "tokens_per_s", speed, "samples_ns", ns);
 }
 
 json_t *bench_json(const bench_list *list, const session *s, uint32_t repetitions) {
     json_t *tests = json_array();
     for (size_t i = 0; i < list->n; i++) {
-        if (list->tests[i].n_samples > 0) cli_json_append(&tests, test_json(&list->tests[i]));
+        if (list->tests[i].n_samples > 0) st_json_append(&tests, test_json(&list->tests[i]));
     }
-    json_t *root = json_pack("{s:o, s:i, s:o}", "tests", tests, "repetitions", (int)repetitions, "file",
-                             cli_json_text(s->path, strlen(s->path)));
-    if (s->model) cli_json_set(&root, "model", cli_json_session(s));
+    json_t *root =
+        json_pack("{s:o, s:i, s:o}", "tests", tests, "repetitions", (int)repetitions, "file", st_json_text(s->path));
+    if (s->model) st_json_set(&root, "model", cli_json_session(s));
     return root;
 }

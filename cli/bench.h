@@ -21,8 +21,8 @@ typedef struct bench_list {
 } bench_list;
 
 /* A new row with room for its samples, valid until the next call; NULL when memory is out. */
-bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads, uint32_t repetitions,
-                      stretto_error *err);
+bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads,
+                      uint32_t repetitions, stretto_error *err);
 void bench_free(bench_list *list);
 
 /* Text, md and csv are written a row at a time; json (nothing here) at the end. */

@@ -12,18 +12,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef struct cli {
     int argc; /* as the program was started, for the record in JSON */
     char **argv;
+    time_t started;
     st_log log;              /* warnings to standard error */
     const atomic_bool *stop; /* becomes true on Ctrl-C */
     bool out_terminal;       /* standard output is a terminal */
     bool color;              /* and wants colour */
     bool progress;           /* standard error is a terminal that can rewrite a line */
     bool progress_shown;
-    uint64_t progress_ns;    /* when it was last rewritten */
-    int out_errno;           /* first failure to write standard output */
+    uint64_t progress_ns; /* when it was last rewritten */
+    int out_errno;        /* first failure to write standard output */
 } cli;
 
 /* ---- results (output.c) ---- a failed write is remembered, and reported by cli_flush */
@@ -41,13 +43,11 @@ void cli_progress(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2
 void cli_progress_end(cli *cx);
 void cli_init_output(cli *cx); /* looks at the terminal and at NO_COLOR */
 
-static inline bool cli_stopped(const cli *cx) { return atomic_load_explicit(cx->stop, memory_order_relaxed); }
+static inline bool cli_stopped(const cli *cx) {
+    return atomic_load_explicit(cx->stop, memory_order_relaxed);
+}
 
-/* ---- text (text.c) ---- */
-/* Appends text, wrapped at `width` columns; the first line starts at column `at` (already written), later ones are indented
- * by `indent`. Newlines in text are kept. */
-void cli_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);
-/* The candidate nearest to word by edits, or NULL when none is near; ends at a NULL candidate. */
+/* The candidate nearest to word by edits, or NULL when none is near; ends at a NULL candidate. (nearest.c) */
 const char *cli_nearest(const char *word, const char *const *candidates);
 
 #endif

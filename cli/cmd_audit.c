@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What is timed: each chunk of a decode step from start to end as its unit stamped them, in real decode steps through the
- * whole chain. What is not: the prompt before, choosing and embedding nothing else than the step itself does. */
+ * What is timed: each chunk of a decode step from start to end as its unit stamped them, in real decode steps through
+ * the whole chain. What is not: the prompt before, choosing and embedding nothing else than the step itself does. */
 #include "commands.h"
 
 #include "base/error.h"
 #include "json_out.h"
+#include "report/text.h"
 #include "stat/stat.h"
 
 #include <stdlib.h>
@@ -118,8 +119,8 @@ static double longest_ns(const audit_work *w) {
     return longest;
 }
 
-/* What running this chunk perfectly beside the others would take off the step, as a share of it: the whole chunk, unless
- * it is longer than all others together, which it cannot hide behind. */
+/* What running this chunk perfectly beside the others would take off the step, as a share of it: the whole chunk,
+ * unless it is longer than all others together, which it cannot hide behind. */
 static double headroom(const audit_work *w, uint32_t i) {
     double sum = chunk_sum_ns(w), own = w->rows[i].median_ns;
     return (own < sum - own ? own : sum - own) / sum;
@@ -129,7 +130,7 @@ static double headroom(const audit_work *w, uint32_t i) {
 
 static json_t *samples_json(const double *ns, size_t n) {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) cli_json_append(&list, json_integer((json_int_t)ns[i]));
+    for (size_t i = 0; i < n; i++) st_json_append(&list, json_integer((json_int_t)ns[i]));
     return list;
 }
 
@@ -139,42 +140,52 @@ static json_t *row_json(const audit_work *w, uint32_t i) {
     st_unit_info info;
     st_unit_info_get(w->s.unit_of[i], &info);
     return json_pack("{s:s, s:[i, i], s:b, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:o}", "name", c->name, "layers",
-                     (int)c->span.first, (int)c->span.last, "head", (int)c->head, "unit", info.name, "ms", r->median_ns / 1e6,
-                     "share", r->median_ns / chunk_sum_ns(w), "bytes", (json_int_t)r->bytes, "operations",
-                     (json_int_t)c->operations, "gb_per_s", (double)r->bytes / r->median_ns, "headroom", headroom(w, i),
-                     "headroom_ms", headroom(w, i) * chunk_sum_ns(w) / 1e6, "samples_ns", samples_json(r->ns, w->n_steps));
+                     (int)c->span.first, (int)c->span.last, "head", (int)c->head, "unit", info.name, "ms",
+                     r->median_ns / 1e6, "share", r->median_ns / chunk_sum_ns(w), "bytes", (json_int_t)r->bytes,
+                     "operations", (json_int_t)c->operations, "gb_per_s", (double)r->bytes / r->median_ns, "headroom",
+                     headroom(w, i), "headroom_ms", headroom(w, i) * chunk_sum_ns(w) / 1e6, "samples_ns",
+                     samples_json(r->ns, w->n_steps));
 }
 
 static int print_json(const audit_work *w, stretto_error *err) {
     json_t *chunks = json_array();
-    for (uint32_t i = 0; i < w->s.n_chunks; i++) cli_json_append(&chunks, row_json(w, i));
-    json_t *root = json_pack("{s:o, s:f, s:i, s:i, s:f, s:o, s:o}", "chunks", chunks, "step_ms", w->step_median_ns / 1e6, "depth",
-                             (int)w->o->depth, "steps", (int)w->n_steps, "staged_speedup", chunk_sum_ns(w) / longest_ns(w),
-                             "samples_ns", samples_json(w->step_ns, w->n_steps), "model", cli_json_session(&w->s));
-    return cli_json_print(w->cx, root, err);
+    for (uint32_t i = 0; i < w->s.n_chunks; i++) st_json_append(&chunks, row_json(w, i));
+    json_t *root =
+        json_pack("{s:o, s:f, s:i, s:i, s:f, s:o, s:o}", "chunks", chunks, "step_ms", w->step_median_ns / 1e6, "depth",
+                  (int)w->o->depth, "steps", (int)w->n_steps, "staged_speedup", chunk_sum_ns(w) / longest_ns(w),
+                  "samples_ns", samples_json(w->step_ns, w->n_steps), "model", cli_json_session(&w->s));
+    return cli_json_print(w->cx, root, &w->s.lanes.host, err);
+}
+
+static void print_row(const audit_work *w, uint32_t i) {
+    const st_chunk *c = st_chain_chunk(w->s.chain, i);
+    const audit_row *r = &w->rows[i];
+    double sum = chunk_sum_ns(w);
+    st_unit_info info;
+    st_unit_info_get(w->s.unit_of[i], &info);
+    char layers[40];
+    st_figure ms, rate, saved;
+    cli_span_text(layers, sizeof layers, &c->span, c->head);
+    cli_printf(w->cx, "  %-6u %-13s %-11s %8s %5.1f %% %8s   %8s ms, %4.1f %% of the step\n", i + 1, layers, info.name,
+               st_figure_ms(ms, r->median_ns), 100 * r->median_ns / sum,
+               st_figure_of(rate, (double)r->bytes / r->median_ns), st_figure_ms(saved, headroom(w, i) * sum),
+               100 * headroom(w, i));
 }
 
 static void print_text(const audit_work *w) {
     cli *cx = w->cx;
-    double sum = chunk_sum_ns(w);
-    cli_name(cx, w->s.model->name, strlen(w->s.model->name));
-    cli_printf(cx, ": decode step at %u tokens, medians of %u steps, %s kernels\n\n", w->o->depth, w->n_steps, w->s.kern->name);
-    cli_printf(cx, "  chunk  layers           unit            ms   share    GB/s   headroom if perfectly overlapped\n");
-    for (uint32_t i = 0; i < w->s.n_chunks; i++) {
-        const st_chunk *c = st_chain_chunk(w->s.chain, i);
-        const audit_row *r = &w->rows[i];
-        st_unit_info info;
-        st_unit_info_get(w->s.unit_of[i], &info);
-        char layers[40];
-        cli_span_text(layers, sizeof layers, &c->span, c->head);
-        cli_printf(cx, "  %-6u %-14s %-10s %9.3f  %4.1f %%  %6.2f   %7.3f ms, %4.1f %% of the step\n", i + 1, layers, info.name,
-                   r->median_ns / 1e6, 100 * r->median_ns / sum, (double)r->bytes / r->median_ns, headroom(w, i) * sum / 1e6,
-                   100 * headroom(w, i));
-    }
-    cli_printf(cx, "\n  step %.3f ms (%.1f tokens/s), of which between chunks %.3f ms\n", w->step_median_ns / 1e6,
-               1e9 / w->step_median_ns, (w->step_median_ns - sum) / 1e6);
-    cli_printf(cx, "  all chunks staged and perfectly overlapped: at most %.2f times as many tokens, from several streams;\n"
-                   "  one stream cannot: token, chunk 1, ..., chunk %u, token is a chain\n",
+    double sum = chunk_sum_ns(w), between = w->step_median_ns - sum;
+    st_figure figure;
+    cli_host_line(cx, &w->s);
+    cli_printf(cx, "decode steps after %u tokens, medians of %u\n\n", w->o->depth, w->n_steps);
+    cli_printf(cx, "  chunk  layers        unit              ms   share     GB/s   headroom if perfectly overlapped\n");
+    for (uint32_t i = 0; i < w->s.n_chunks; i++) print_row(w, i);
+    cli_printf(cx, "\n  step %s ms", st_figure_ms(figure, w->step_median_ns));
+    cli_printf(cx, " (%s tokens/s)", st_figure_of(figure, 1e9 / w->step_median_ns));
+    cli_printf(cx, ", of which between chunks %s ms\n", st_figure_ms(figure, between > 0 ? between : 0));
+    cli_printf(cx,
+               "  all chunks staged and perfectly overlapped: at most %.2f times as many tokens, from\n"
+               "  several streams; one stream cannot: token, chunk 1, ..., chunk %u, token is a chain\n",
                sum / longest_ns(w), w->s.n_chunks);
 }
 
@@ -208,12 +219,15 @@ static int audit_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(audit_options, field)
 static const cli_option audit_table[] = {
     SESSION_MODEL(audit_options),
     {.name = "depth", .letter = 'd', .kind = CLI_COUNT, .at = AT(depth), .value = "N", .preset = "64", .most = 1000000,
      .help = "tokens in the context before the first measured step"},
-    {.name = "steps", .letter = 'r', .kind = CLI_COUNT, .at = AT(steps), .value = "R", .preset = "50", .least = 1, .most = 100000,
+    {.name = "steps", .letter = 'r', .kind = CLI_COUNT, .at = AT(steps), .value = "R", .preset = "50", .least = 1,
+     .most = 100000,
      .help = "decode steps to measure"},
     SESSION_CHUNKS(audit_options),
     SESSION_PLACEMENT(audit_options),
@@ -232,9 +246,10 @@ const cli_command cmd_audit = {
     .name = "audit",
     .summary = "where a decode step's time goes, and what overlap could save",
     .usages = audit_usages,
-    .about = "Decodes for a while and shows for each chunk its time, its share of the step, the rate at which it reads weights and "
-             "KV, and its headroom: what a perfect overlap of this chunk with the others would take off the step. That is an upper "
-             "bound from the times alone; stretto probe measures how much of it a machine grants.",
+    .about = "Decodes for a while and shows for each chunk its time, its share of the step, the rate at which it "
+             "reads weights and KV, and its headroom: what a perfect overlap of this chunk with the others would "
+             "take off the step. That is an upper bound from the times alone; stretto probe measures how much of it "
+             "a machine grants.",
     .options = audit_table,
     .examples = audit_examples,
     .options_size = sizeof(audit_options),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What is timed: ppN, reading a prompt of N tokens until the last one's logits are there; tgN, N decode steps, each with its
- * argmax, fed back. @dD: after D tokens of context, which are not timed. Not timed: loading, tokenizing, sampling, text. */
+ * What is timed: ppN, reading a prompt of N tokens until the last one's logits are there; tgN, N decode steps, each
+ * with its argmax, fed back. @dD: after D tokens of context, which are not timed. Not timed: loading, tokenizing,
+ * sampling, text. */
 #include "commands.h"
 
 #include "base/clock.h"
@@ -60,7 +61,8 @@ static int run_test(bench_work *w, bench_test *t, stretto_error *err) {
     if (t->decode && warm_up.tokens > 8) warm_up.tokens = 8;
     int rc = time_once(w, &warm_up, &ns, err);
     while (!rc && t->n_samples < w->o->repetitions) {
-        cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1, w->o->repetitions);
+        cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1,
+                     w->o->repetitions);
         rc = time_once(w, t, &ns, err);
         if (!rc) t->samples_ns[t->n_samples++] = ns ? ns : 1;
     }
@@ -77,7 +79,8 @@ static uint32_t largest(const cli_counts *counts) {
 }
 
 static int open_threads(bench_work *w, uint32_t threads, stretto_error *err) {
-    uint32_t longest = largest(&w->o->prompts) > largest(&w->o->decodes) ? largest(&w->o->prompts) : largest(&w->o->decodes);
+    uint32_t longest =
+        largest(&w->o->prompts) > largest(&w->o->decodes) ? largest(&w->o->prompts) : largest(&w->o->decodes);
     w->session.threads = threads;
     int rc = w->s.model ? session_reopen_units(&w->s, err) : session_open_model(&w->s, err);
     return rc ? rc : session_open_chain(&w->s, largest(&w->o->depths) + longest, 0, 0, err);
@@ -142,7 +145,7 @@ static int bench_run(cli *cx, const void *options, stretto_error *err) {
     bool json = o->json || strcmp(o->format, "json") == 0;
     if (json && w.list.n > 0 && (!rc || rc == STRETTO_E_STOPPED)) {
         stretto_error json_error = {0};
-        int printed = cli_json_print(cx, bench_json(&w.list, &w.s, o->repetitions), &json_error);
+        int printed = cli_json_print(cx, bench_json(&w.list, &w.s, o->repetitions), &w.s.lanes.host, &json_error);
         if (!rc && printed) rc = st_fail(err, printed, "%s", json_error.text);
     }
     bench_free(&w.list);
@@ -151,23 +154,29 @@ static int bench_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(bench_options, field)
 static const cli_option bench_table[] = {
     SESSION_MODEL(bench_options),
-    {.name = "prefill", .letter = 'p', .kind = CLI_COUNTS, .at = AT(prompts), .value = "P", .preset = "512", .most = 1000000,
+    {.name = "prefill", .letter = 'p', .kind = CLI_COUNTS, .at = AT(prompts), .value = "P", .preset = "512",
+     .most = 1000000,
      .help = "prompt tokens to read: a row ppP each; 0: none"},
-    {.name = "decode", .letter = 'n', .kind = CLI_COUNTS, .at = AT(decodes), .value = "N", .preset = "128", .most = 1000000,
+    {.name = "decode", .letter = 'n', .kind = CLI_COUNTS, .at = AT(decodes), .value = "N", .preset = "128",
+     .most = 1000000,
      .help = "tokens to generate: a row tgN each; 0: none"},
     {.name = "depth", .letter = 'd', .kind = CLI_COUNTS, .at = AT(depths), .value = "D", .preset = "0", .most = 1000000,
      .help = "tokens in the context before (not timed)"},
-    {.name = "repetitions", .letter = 'r', .kind = CLI_COUNT, .at = AT(repetitions), .value = "R", .preset = "5", .least = 1,
+    {.name = "repetitions", .letter = 'r', .kind = CLI_COUNT, .at = AT(repetitions), .value = "R", .preset = "5",
+     .least = 1,
      .most = 10000, .help = "how often each is measured, after one warm-up"},
     {.name = "threads", .letter = 't', .kind = CLI_COUNTS, .at = AT(threads), .value = "T", .least = 1,
      .help = "threads of each unit, one set of rows each (one a core otherwise)"},
     SESSION_CHUNKS(bench_options),
     SESSION_UNITS(bench_options),
     SESSION_MEMORY(bench_options),
-    {.name = "format", .kind = CLI_CHOICE, .at = AT(format), .value = "FORM", .choices = "text|md|csv|json", .preset = "text",
+    {.name = "format", .kind = CLI_CHOICE, .at = AT(format), .value = "FORM", .choices = "text|md|csv|json",
+     .preset = "text",
      .help = "text, md (a Markdown table), csv (one line a sample) or json"},
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "the same as --format json"},
     {0},
@@ -175,7 +184,8 @@ static const cli_option bench_table[] = {
 static const char *const bench_usages[] = {"-m MODEL [-p P] [-n N] [-d D] [-r R] [--threads T] [--json]", NULL};
 static const cli_example bench_examples[] = {
     {"stretto bench -m smollm2", "prefill of 512 tokens, decode of 128"},
-    {"stretto bench -m smollm2 -p 0 -n 64 -d 0,1024 --threads 1,2 --format md", "decode alone, short and long context, 1 and 2 threads"},
+    {"stretto bench -m smollm2 -p 0 -n 64 -d 0,1024 --threads 1,2 --format md",
+     "decode alone, short and long context, 1 and 2 threads"},
     {0},
 };
 
@@ -183,9 +193,10 @@ const cli_command cmd_bench = {
     .name = "bench",
     .summary = "prefill and decode speed",
     .usages = bench_usages,
-    .about = "Measures tokens per second of reading a prompt (ppP) and of generating (tgN), with as many samples as -r says. The "
-             "values of -p, -n, -d and --threads may be lists like 1,2. Rows are named as in llama-bench; tg128@d1024 is decode "
-             "after 1,024 tokens. Medians stand beside the extremes, and every sample is in csv and json.",
+    .about = "Measures tokens per second of reading a prompt (ppP) and of generating (tgN), with as many samples as "
+             "-r says. The values of -p, -n, -d and --threads may be lists like 1,2. Rows are named as in "
+             "llama-bench; tg128@d1024 is decode after 1,024 tokens. Medians stand beside the extremes, and every "
+             "sample is in csv and json.",
     .options = bench_table,
     .examples = bench_examples,
     .options_size = sizeof(bench_options),

@@ -45,6 +45,8 @@ static int help_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 static const cli_option help_table[] = {
     {.name = "completion", .kind = CLI_CHOICE, .at = offsetof(help_options, completion), .value = "SHELL",
      .choices = "bash|zsh", .help = "print completions for this shell (bash, zsh)"},

@@ -70,24 +70,28 @@ static int inspect_run(cli *cx, const void *options, stretto_error *err) {
     const inspect_options *o = options;
     inspection in = {0};
     int rc = inspect(cx, &in, o, err);
-    if (!rc && o->json) rc = cli_json_print(cx, inspect_json(&in), err);
+    if (!rc && o->json) rc = cli_json_print(cx, inspect_json(&in), NULL, err);
     if (!rc && !o->json) inspect_print(cx, &in);
     session_close(&in.s);
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(inspect_options, field)
 static const cli_option inspect_table[] = {
     SESSION_MODEL(inspect_options),
     SESSION_CHUNKS(inspect_options),
-    {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(inspect_options, kv_type), .value = "TYPE", .choices = "f16|f32",
+    {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(inspect_options, kv_type), .value = "TYPE",
+     .choices = "f16|f32",
      .preset = "f16", .help = "number type of the key/value cache: f16 or f32"},
     {.name = "metadata", .kind = CLI_FLAG, .at = AT(metadata), .help = "also all metadata keys"},
     {.name = "tensors", .kind = CLI_FLAG, .at = AT(tensors), .help = "also all tensors"},
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON"},
     {0},
 };
-static const cli_option inspect_operand = {.name = "MODEL", .kind = CLI_MODEL, .at = SESSION_FIELD(inspect_options, model)};
+static const cli_option inspect_operand = {.name = "MODEL", .kind = CLI_MODEL,
+ .at = SESSION_FIELD(inspect_options, model)};
 static const char *const inspect_usages[] = {"MODEL [--chunks CHUNKS] [--metadata] [--tensors] [--json]", NULL};
 static const cli_example inspect_examples[] = {
     {"stretto inspect smollm2", "shapes, types, chunks, the bytes and operations of each"},
@@ -99,9 +103,9 @@ const cli_command cmd_inspect = {
     .name = "inspect",
     .summary = "what is in a model file, and how it splits into chunks",
     .usages = inspect_usages,
-    .about = "Shows the file's architecture, shapes and tensor types, and for each chunk its layers, the bytes of weights that a "
-             "decode step reads, its multiply-adds, and the KV it owns and borrows. A file of an architecture that Stretto does "
-             "not run is shown as far as it can be.",
+    .about = "Shows the file's architecture, shapes and tensor types, and for each chunk its layers, the bytes of "
+             "weights that a decode step reads, its multiply-adds, and the KV it owns and borrows. A file of an "
+             "architecture that Stretto does not run is shown as far as it can be.",
     .options = inspect_table,
     .operand = &inspect_operand,
     .examples = inspect_examples,

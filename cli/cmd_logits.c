@@ -51,7 +51,9 @@ static int wanted_positions(const logits_options *o, size_t n_ids, cli_counts *a
 }
 
 /* NaN is smaller than any number. */
-static bool larger(float a, float b) { return a > b || (isnan(b) && !isnan(a)); }
+static bool larger(float a, float b) {
+    return a > b || (isnan(b) && !isnan(a));
+}
 
 /* Ids of the k largest logits, in order; of equals the smaller id first. */
 static uint32_t largest(const float *logits, uint32_t n, uint32_t *top, uint32_t k) {
@@ -68,14 +70,14 @@ static uint32_t largest(const float *logits, uint32_t n, uint32_t *top, uint32_t
 static json_t *top_json(const float *logits, const uint32_t *top, uint32_t n) {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < n; i++) {
-        cli_json_append(&rows, json_pack("[i, o]", (int)top[i], cli_json_real((double)logits[top[i]])));
+        st_json_append(&rows, json_pack("[i, o]", (int)top[i], st_json_real((double)logits[top[i]])));
     }
     return rows;
 }
 
 static json_t *full_json(const float *logits, uint32_t n) {
     json_t *rows = json_array();
-    for (uint32_t i = 0; i < n; i++) cli_json_append(&rows, cli_json_real((double)logits[i]));
+    for (uint32_t i = 0; i < n; i++) st_json_append(&rows, st_json_real((double)logits[i]));
     return rows;
 }
 
@@ -99,13 +101,14 @@ static int add_row(logits_work *w, uint32_t pos) {
         return STRETTO_OK;
     }
     double margin = n > 1 ? (double)logits[top[0]] - (double)logits[top[1]] : 0;
-    json_t *row = json_pack("{s:i, s:i, s:o}", "position", (int)pos, "argmax", (int)top[0], "margin", cli_json_real(margin));
+    json_t *row =
+        json_pack("{s:i, s:i, s:o}", "position", (int)pos, "argmax", (int)top[0], "margin", st_json_real(margin));
     if (w->options->full) {
-        cli_json_set(&row, "logits", full_json(logits, n_vocab));
+        st_json_set(&row, "logits", full_json(logits, n_vocab));
     } else {
-        cli_json_set(&row, "top", top_json(logits, top, k < n ? k : n));
+        st_json_set(&row, "top", top_json(logits, top, k < n ? k : n));
     }
-    cli_json_append(&w->rows, row);
+    st_json_append(&w->rows, row);
     return STRETTO_OK;
 }
 
@@ -145,7 +148,8 @@ static int logits_run(cli *cx, const void *options, stretto_error *err) {
     int rc = logits_of_ids(&w, o, &ids, err);
     bool some = !rc || (rc == STRETTO_E_STOPPED && s.chain);
     if (some && o->json) {
-        int printed = cli_json_print(cx, json_pack("{s:o, s:o}", "at", w.rows, "model", cli_json_session(&s)), err);
+        int printed = cli_json_print(cx, json_pack("{s:o, s:o}", "at", w.rows, "model", cli_json_session(&s)),
+                                     &s.lanes.host, err);
         rc = rc ? rc : printed;
     } else {
         json_decref(w.rows);
@@ -155,12 +159,16 @@ static int logits_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(logits_options, field)
 static const cli_option logits_table[] = {
     SESSION_MODEL(logits_options),
     {.name = "ids", .kind = CLI_FILE, .at = AT(ids), .value = "FILE",
-     .help = "token ids, apart by spaces, commas or lines; - is standard input. They are taken as they are: no BOS is added"},
-    {.name = "at", .kind = CLI_COUNTS, .at = AT(at), .value = "0,15", .help = "positions to show (the last one otherwise)"},
+     .help = "token ids, apart by spaces, commas or lines; - is standard input. They are taken as they are: no BOS "
+             "is added"},
+    {.name = "at", .kind = CLI_COUNTS, .at = AT(at), .value = "0,15",
+     .help = "positions to show (the last one otherwise)"},
     {.name = "last", .kind = CLI_FLAG, .at = AT(last), .help = "the last position only"},
     {.name = "top", .kind = CLI_COUNT, .at = AT(top), .value = "K", .least = 1, .most = TOP_MAX,
      .help = "how many of the largest logits to show (5 otherwise)"},
@@ -171,7 +179,8 @@ static const cli_option logits_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON"},
     {0},
 };
-static const char *const logits_usages[] = {"-m MODEL --ids FILE [--at 0,15 | --last] [--top K | --full] [--json]", NULL};
+static const char *const logits_usages[] = {
+    "-m MODEL --ids FILE [--at 0,15 | --last] [--top K | --full] [--json]", NULL};
 static const cli_example logits_examples[] = {
     {"echo 504 1296 1085 | stretto logits -m smollm2 --ids - --top 3", "the three likeliest next tokens"},
     {"stretto logits -m smollm2 --ids ids.txt --at 0,15 --json", "position p predicts id p + 1"},
@@ -182,8 +191,8 @@ const cli_command cmd_logits = {
     .name = "logits",
     .summary = "the model's logits, teacher-forced on given ids",
     .usages = logits_usages,
-    .about = "Runs the model over token ids exactly as they are given, and prints for each wanted position the largest logits "
-             "and the margin between the first two. Position p predicts id p + 1.",
+    .about = "Runs the model over token ids exactly as they are given, and prints for each wanted position the "
+             "largest logits and the margin between the first two. Position p predicts id p + 1.",
     .options = logits_table,
     .examples = logits_examples,
     .options_size = sizeof(logits_options),

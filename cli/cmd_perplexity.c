@@ -38,7 +38,8 @@ static int add_position(void *arg, uint32_t pos, const float *logits, int32_t ar
     w->sum += negative_log_likelihood(logits, w->n_vocab, w->ids->data[pos + 1]);
     w->predicted++;
     if (w->predicted % ROWS == 0) {
-        cli_progress(w->cx, "token %u of %zu, perplexity %.4f", w->predicted + 1, w->ids->len, exp(w->sum / w->predicted));
+        cli_progress(w->cx, "token %u of %zu, perplexity %.4f", w->predicted + 1, w->ids->len,
+                     exp(w->sum / w->predicted));
     }
     return cli_stopped(w->cx);
 }
@@ -58,19 +59,21 @@ static int read_tokens(cli *cx, session *s, const perplexity_options *o, st_ids 
 static int print_result(cli *cx, const session *s, const perplexity_work *w, bool json, stretto_error *err) {
     double mean = w->sum / w->predicted;
     if (!json) {
-        cli_printf(cx, "%u tokens, mean negative log likelihood %.6f, perplexity %.4f\n", w->predicted + 1, mean, exp(mean));
+        cli_printf(cx, "%u tokens, mean negative log likelihood %.6f, perplexity %.4f\n", w->predicted + 1, mean,
+                   exp(mean));
         return STRETTO_OK;
     }
-    json_t *root = json_pack("{s:i, s:o, s:o, s:o}", "tokens", (int)w->predicted + 1, "mean_nll", cli_json_real(mean),
-                             "perplexity", cli_json_real(exp(mean)), "model", cli_json_session(s));
-    return cli_json_print(cx, root, err);
+    json_t *root = json_pack("{s:i, s:o, s:o, s:o}", "tokens", (int)w->predicted + 1, "mean_nll", st_json_real(mean),
+                             "perplexity", st_json_real(exp(mean)), "model", cli_json_session(s));
+    return cli_json_print(cx, root, &s->lanes.host, err);
 }
 
 static int perplexity(cli *cx, session *s, const perplexity_options *o, st_ids *ids, stretto_error *err) {
     int rc = session_open_file(s, cx, &o->session, err);
     if (!rc) rc = session_open_model(s, err);
     if (!rc) rc = read_tokens(cx, s, o, ids, err);
-    if (!rc && ids->len < 2) rc = st_fail(err, STRETTO_E_INPUT, "perplexity needs two tokens or more, not %zu", ids->len);
+    if (!rc && ids->len < 2)
+        rc = st_fail(err, STRETTO_E_INPUT, "perplexity needs two tokens or more, not %zu", ids->len);
     if (!rc && ids->len > INT32_MAX) rc = st_fail(err, STRETTO_E_INPUT, "%zu tokens are too many", ids->len);
     if (!rc) rc = session_open_chain(s, (uint32_t)ids->len - 1, 0, ROWS, err);
     if (rc) return rc;
@@ -91,6 +94,8 @@ static int perplexity_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(perplexity_options, field)
 static const cli_option perplexity_table[] = {
     SESSION_MODEL(perplexity_options),
@@ -115,8 +120,9 @@ const cli_command cmd_perplexity = {
     .name = "perplexity",
     .summary = "how well the model predicts a text",
     .usages = perplexity_usages,
-    .about = "The mean negative log likelihood (in nats) of each token but the first, given all those before it, and its "
-             "exponential, the perplexity. The whole text is one context. A text gets the model's BOS in front, ids do not.",
+    .about = "The mean negative log likelihood (in nats) of each token but the first, given all those before it, "
+             "and its exponential, the perplexity. The whole text is one context. A text gets the model's BOS in "
+             "front, ids do not.",
     .options = perplexity_table,
     .examples = perplexity_examples,
     .options_size = sizeof(perplexity_options),

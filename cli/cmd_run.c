@@ -28,7 +28,7 @@ typedef struct run_work {
     st_ids prompt, ids;
     uint64_t tokenize_ns;
     st_utf8_stream stream;
-    st_buf text;      /* decoded so far; kept for JSON only */
+    st_buf text; /* decoded so far; kept for JSON only */
     size_t n_shown;
     stretto_error failed; /* inside the callback */
 } run_work;
@@ -45,8 +45,8 @@ static int encode_prompt(run_work *w, const st_buf *text, stretto_error *err) {
     uint64_t start = st_now_ns();
     bool bos = st_tokenizer_adds_bos(w->s.tok);
     int rc = w->o->chat ? encode_chat(w, text, err)
-                        : st_tokenizer_encode(w->s.tok, text->len ? text->data : "", text->len, w->o->special, bos, &w->prompt,
-                                              err);
+                        : st_tokenizer_encode(w->s.tok, text->len ? text->data : "", text->len, w->o->special, bos,
+                                              &w->prompt, err);
     w->tokenize_ns = st_now_ns() - start;
     return rc;
 }
@@ -95,23 +95,28 @@ static void finish_output(run_work *w) {
     st_utf8_finish(&w->stream, &w->text);
     show_text(w);
     if (w->o->json) return;
-    if (w->o->dump_ids || w->cx->out_terminal) cli_printf(w->cx, "\n"); /* a terminal wants its next prompt on a new line */
+    if (w->o->dump_ids || w->cx->out_terminal)
+        cli_printf(w->cx, "\n"); /* a terminal wants its next prompt on a new line */
 }
 
 static const char *end_reason(enum st_finish finish) {
     switch (finish) {
-    case ST_FINISH_LENGTH: return "as many as asked for";
-    case ST_FINISH_END: return "end of the turn";
-    case ST_FINISH_CONTEXT: return "the context is full";
-    case ST_FINISH_STOPPED: break;
+    case ST_FINISH_LENGTH:
+        return "as many as asked for";
+    case ST_FINISH_END:
+        return "end of the turn";
+    case ST_FINISH_CONTEXT:
+        return "the context is full";
+    case ST_FINISH_STOPPED:
+        break;
     }
     return "interrupted";
 }
 
 static void print_stats(run_work *w, const st_generate_result *r) {
     if (w->o->quiet) return;
-    cli_note(w->cx, "prompt: %u tokens, %.1f tokens/s; first token after %.1f ms", r->n_prompt, st_generate_prefill_rate(r),
-             (double)r->first_token_ns / 1e6);
+    cli_note(w->cx, "prompt: %u tokens, %.1f tokens/s; first token after %.1f ms", r->n_prompt,
+             st_generate_prefill_rate(r), (double)r->first_token_ns / 1e6);
     if (r->n_generated > 1) {
         cli_note(w->cx, "decode: %u tokens after the first, %.1f tokens/s (%s)", r->n_generated - 1,
                  st_generate_decode_rate(r), end_reason(r->finish));
@@ -122,14 +127,14 @@ static json_t *result_json(const run_work *w, const st_generate_result *r) {
     json_t *root = json_pack("{s:o, s:o, s:s, s:i, s:i}", "ids", cli_json_ids(w->ids.data, w->ids.len), "text",
                              cli_json_text(w->text.data, w->text.len), "finish_reason", st_finish_name(r->finish),
                              "prompt_tokens", (int)r->n_prompt, "generated_tokens", (int)r->n_generated);
-    cli_json_set(&root, "prefill_ms", cli_json_real((double)r->prefill_ns / 1e6));
-    cli_json_set(&root, "decode_ms", cli_json_real((double)r->decode_ns / 1e6));
-    cli_json_set(&root, "ttft_ms", cli_json_real((double)r->first_token_ns / 1e6));
-    cli_json_set(&root, "load_ms", cli_json_real((double)w->s.model->load_ns / 1e6));
-    cli_json_set(&root, "prefill_tokens_per_s", cli_json_real(st_generate_prefill_rate(r)));
-    cli_json_set(&root, "decode_tokens_per_s", cli_json_real(st_generate_decode_rate(r)));
-    cli_json_set(&root, "seed", json_integer((json_int_t)w->o->seed));
-    cli_json_set(&root, "model", cli_json_session(&w->s));
+    st_json_set(&root, "prefill_ms", st_json_real((double)r->prefill_ns / 1e6));
+    st_json_set(&root, "decode_ms", st_json_real((double)r->decode_ns / 1e6));
+    st_json_set(&root, "ttft_ms", st_json_real((double)r->first_token_ns / 1e6));
+    st_json_set(&root, "load_ms", st_json_real((double)w->s.model->load_ns / 1e6));
+    st_json_set(&root, "prefill_tokens_per_s", st_json_real(st_generate_prefill_rate(r)));
+    st_json_set(&root, "decode_tokens_per_s", st_json_real(st_generate_decode_rate(r)));
+    st_json_set(&root, "seed", json_integer((json_int_t)w->o->seed));
+    st_json_set(&root, "model", cli_json_session(&w->s));
     return root;
 }
 
@@ -181,7 +186,8 @@ static int generate(run_work *w, st_sampler *sampler, st_generate_result *result
 
 static int run(run_work *w, stretto_error *err) {
     int rc = read_prompt(w, err);
-    if (!rc && w->prompt.len > INT32_MAX / 2) rc = st_fail(err, STRETTO_E_INPUT, "a prompt of %zu tokens", w->prompt.len);
+    if (!rc && w->prompt.len > INT32_MAX / 2)
+        rc = st_fail(err, STRETTO_E_INPUT, "a prompt of %zu tokens", w->prompt.len);
     if (!rc) rc = session_open_model(&w->s, err);
     uint32_t n_prompt = (uint32_t)w->prompt.len;
     if (!rc) rc = session_open_chain(&w->s, n_prompt, n_prompt + w->o->n, 0, err);
@@ -199,7 +205,8 @@ static int run(run_work *w, stretto_error *err) {
     finish_output(w);
     print_stats(w, &result);
     stretto_error json_error = {0};
-    int printed = w->o->json ? cli_json_print(w->cx, result_json(w, &result), &json_error) : STRETTO_OK;
+    int printed =
+        w->o->json ? cli_json_print(w->cx, result_json(w, &result), &w->s.lanes.host, &json_error) : STRETTO_OK;
     if (!rc && printed) st_fail(err, printed, "%s", json_error.text);
     return rc ? rc : printed;
 }
@@ -214,17 +221,22 @@ static int run_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(run_options, field)
 static const cli_option run_table[] = {
     SESSION_MODEL(run_options),
     {.name = "prompt", .letter = 'p', .kind = CLI_TEXT, .at = AT(prompt), .value = "TEXT", .help = "the prompt"},
     {.name = "file", .letter = 'f', .kind = CLI_FILE, .at = AT(file), .value = "FILE",
-     .help = "a file with the prompt, byte for byte; - is standard input, which is also read when there is neither -p nor -f"},
-    {.name = "ids", .kind = CLI_FILE, .at = AT(ids), .value = "FILE", .help = "the prompt as token ids, taken as they are"},
+     .help = "a file with the prompt, byte for byte; - is standard input, which is also read when there is neither "
+             "-p nor -f"},
+    {.name = "ids", .kind = CLI_FILE, .at = AT(ids), .value = "FILE",
+     .help = "the prompt as token ids, taken as they are"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(n), .value = "N", .preset = "256", .most = 1000000,
      .help = "most tokens to generate"},
     {.name = "chat", .kind = CLI_FLAG, .at = AT(chat), .help = "wrap the prompt in the model's own chat template"},
-    {.name = "system", .letter = 's', .kind = CLI_TEXT, .at = AT(system), .value = "TEXT", .help = "system prompt of the chat"},
+    {.name = "system", .letter = 's', .kind = CLI_TEXT, .at = AT(system), .value = "TEXT",
+     .help = "system prompt of the chat"},
     {.name = "temp", .kind = CLI_NUMBER, .at = AT(temperature), .value = "T", .preset = "0",
      .help = "temperature; 0 always takes the likeliest token"},
     {.name = "top-k", .kind = CLI_COUNT, .at = AT(top_k), .value = "K", .preset = "0",
@@ -238,9 +250,11 @@ static const cli_option run_table[] = {
     {.name = "repeat-last", .kind = CLI_COUNT, .at = AT(repeat_last), .value = "N", .preset = "64",
      .help = "how many tokens count as recent"},
     {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1", .help = "of the sampling"},
-    {.name = "special", .kind = CLI_FLAG, .at = AT(special), .help = "read special tokens in the prompt as such, show generated ones"},
+    {.name = "special", .kind = CLI_FLAG, .at = AT(special),
+     .help = "read special tokens in the prompt as such, show generated ones"},
     {.name = "ignore-eos", .kind = CLI_FLAG, .at = AT(ignore_end), .help = "go on after the end of the turn"},
-    {.name = "dump-ids", .kind = CLI_FLAG, .at = AT(dump_ids), .help = "print the generated ids on one line instead of the text"},
+    {.name = "dump-ids", .kind = CLI_FLAG, .at = AT(dump_ids),
+     .help = "print the generated ids on one line instead of the text"},
     SESSION_CHUNKS(run_options),
     SESSION_PLACEMENT(run_options),
     SESSION_MEMORY(run_options),
@@ -261,11 +275,11 @@ const cli_command cmd_run = {
     .name = "run",
     .summary = "generate text",
     .usages = run_usages,
-    .about = "Continues the prompt, and prints the text as it comes. The likeliest token is taken unless --temp says otherwise. "
-             "Ends after -n tokens, when the model ends its turn, or when the context is full. The speeds on standard error: "
-             "prompt tokens over the time to read them; tokens after the first over the time from the first to the last; and the "
-             "time from handing over the prompt to the first token.\n\n"
-             "The split into chunks, their placement and the number of threads never change the tokens.",
+    .about = "Continues the prompt, and prints the text as it comes. The likeliest token is taken unless --temp "
+             "says otherwise. Ends after -n tokens, when the model ends its turn, or when the context is full. The "
+             "speeds on standard error: prompt tokens over the time to read them; tokens after the first over the "
+             "time from the first to the last; and the time from handing over the prompt to the first token.\n\nThe "
+             "split into chunks, their placement and the number of threads never change the tokens.",
     .options = run_table,
     .examples = run_examples,
     .options_size = sizeof(run_options),

@@ -21,7 +21,9 @@ static void show_progress(void *arg, uint64_t done, uint64_t total) {
 
 static int type_by_name(const char *name, uint32_t *type, stretto_error *err) {
     int found = st_type_by_name(name);
-    if (found < 0) return st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are q4_0, q4_1, q4_k, q8_0, f16, ...", name);
+    if (found < 0)
+        return st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are q4_0, q4_1, q4_k, q8_0, f16, ...",
+                       name);
     *type = (uint32_t)found;
     return STRETTO_OK;
 }
@@ -29,17 +31,22 @@ static int type_by_name(const char *name, uint32_t *type, stretto_error *err) {
 static int print_json(cli *cx, const synth_options *o, stretto_error *err) {
     struct stat st = {0};
     if (stat(o->output, &st) != 0) st.st_size = 0;
-    json_t *root = json_pack("{s:o, s:s, s:s, s:s, s:I, s:I}", "file", cli_json_text(o->output, strlen(o->output)), "like", o->like,
-                             "type", o->type, "scale", o->scale, "seed", (json_int_t)o->seed, "bytes", (json_int_t)st.st_size);
-    return cli_json_print(cx, root, err);
+    json_t *root = json_pack("{s:o, s:s, s:s, s:s, s:I, s:I}", "file", st_json_text(o->output), "like", o->like, "type",
+                             o->type, "scale", o->scale, "seed", (json_int_t)o->seed, "bytes", (json_int_t)st.st_size);
+    return cli_json_print(cx, root, NULL, err);
 }
 
 static int synth_run(cli *cx, const void *options, stretto_error *err) {
     const synth_options *o = options;
-    if (!o->like) return st_fail(err, STRETTO_E_USAGE, "no model to be like: --like NAME (stretto synth --help lists them)");
+    if (!o->like)
+        return st_fail(err, STRETTO_E_USAGE, "no model to be like: --like NAME (stretto synth --help lists them)");
     if (!o->output) return st_fail(err, STRETTO_E_USAGE, "nowhere to write: -o FILE");
-    st_synth_options synth = {
-        .like = o->like, .seed = o->seed, .log = &cx->log, .progress = show_progress, .progress_arg = cx, .stop = cx->stop};
+    st_synth_options synth = {.like = o->like,
+                              .seed = o->seed,
+                              .log = &cx->log,
+                              .progress = show_progress,
+                              .progress_arg = cx,
+                              .stop = cx->stop};
     int rc = type_by_name(o->type, &synth.type, err);
     if (!rc) rc = st_synth_scale_parse(o->scale, &synth.scale_num, &synth.scale_den, err);
     if (!rc) rc = st_synth_write(o->output, &synth, err);
@@ -47,6 +54,8 @@ static int synth_run(cli *cx, const void *options, stretto_error *err) {
     return rc || !o->json ? rc : print_json(cx, o, err);
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(synth_options, field)
 static const cli_option synth_table[] = {
     {.name = "like", .kind = CLI_CHOICE, .at = AT(like), .value = "NAME",
@@ -57,13 +66,15 @@ static const cli_option synth_table[] = {
     {.name = "scale", .kind = CLI_TEXT, .at = AT(scale), .value = "1/8", .preset = "1",
      .help = "shrink widths and vocabulary; the number of layers stays"},
     {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1", .help = "of the random weights"},
-    {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE", .help = "the file to write"},
+    {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
+     .help = "the file to write"},
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print what was written as JSON"},
     {0},
 };
 static const char *const synth_usages[] = {"--like NAME [--type TYPE] [--scale 1/8] -o FILE", NULL};
 static const cli_example synth_examples[] = {
-    {"stretto synth --like smollm2-135m --type q4_1 -o synth.gguf", "a file as large and as fast as SmolLM2, without its sense"},
+    {"stretto synth --like smollm2-135m --type q4_1 -o synth.gguf",
+     "a file as large and as fast as SmolLM2, without its sense"},
     {"stretto synth --like gemma4-e2b --type q4_0 --scale 1/4 -o small.gguf", "the same layers, a quarter as wide"},
     {0},
 };
@@ -72,9 +83,10 @@ const cli_command cmd_synth = {
     .name = "synth",
     .summary = "write a model file of known shapes with random weights",
     .usages = synth_usages,
-    .about = "Writes a GGUF file with seeded random weights at the shapes of a named model, so that speed and overlap can be "
-             "studied without that model's own weights. The same options give the same file everywhere. Rows that a block size "
-             "does not divide fall back to another type, which is said. An interrupted write leaves nothing behind.",
+    .about = "Writes a GGUF file with seeded random weights at the shapes of a named model, so that speed and "
+             "overlap can be studied without that model's own weights. The same options give the same file "
+             "everywhere. Rows that a block size does not divide fall back to another type, which is said. An "
+             "interrupted write leaves nothing behind.",
     .options = synth_table,
     .examples = synth_examples,
     .options_size = sizeof(synth_options),

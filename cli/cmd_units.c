@@ -21,8 +21,9 @@ static json_t *cores_json(const st_host *host) {
     json_t *list = json_array();
     for (unsigned i = 0; i < host->n_cores; i++) {
         const st_core *c = &host->cores[i];
-        cli_json_append(&list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "index", (int)i, "cpu", (int)c->cpu, "hardware_threads",
-                                         (int)c->n_cpus, "package", (int)c->package, "core", (int)c->core, "kind", c->kind));
+        st_json_append(&list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "index", (int)i, "cpu", (int)c->cpu,
+                                        "hardware_threads", (int)c->n_cpus, "package", (int)c->package, "core",
+                                        (int)c->core, "kind", c->kind));
     }
     return list;
 }
@@ -31,30 +32,29 @@ static json_t *unit_json(const st_unit *unit) {
     st_unit_info info;
     st_unit_info_get(unit, &info);
     json_t *cores = json_array();
-    for (unsigned i = 0; i < info.n_cores; i++) cli_json_append(&cores, json_integer(info.cores[i]));
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:i, s:b}", "name", info.name, "kind", info.kind, "device", info.device, "threads",
-                     (int)info.n_threads, "cores", cores, "max_pending", (int)info.max_pending, "shares_memory",
-                     (int)info.shares_memory);
+    for (unsigned i = 0; i < info.n_cores; i++) st_json_append(&cores, json_integer(info.cores[i]));
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:i, s:b}", "name", info.name, "kind", info.kind, "device", info.device,
+                     "threads", (int)info.n_threads, "cores", cores, "max_pending", (int)info.max_pending,
+                     "shares_memory", (int)info.shares_memory);
 }
 
 static json_t *kernels_json(const st_kern *chosen) {
     const st_kern *tables[TABLES_MAX];
     size_t n = st_kern_list(tables, TABLES_MAX);
     json_t *names = json_array();
-    for (size_t i = 0; i < n && i < TABLES_MAX; i++) cli_json_append(&names, json_string(tables[i]->name));
+    for (size_t i = 0; i < n && i < TABLES_MAX; i++) st_json_append(&names, json_string(tables[i]->name));
     return json_pack("{s:s, s:o}", "chosen", chosen->name, "usable", names);
 }
 
 static int print_json(cli *cx, const cli_lanes *lanes, const st_kern *kern, stretto_error *err) {
     const st_host *h = &lanes->host;
     json_t *units = json_array();
-    for (unsigned i = 0; i < lanes->n; i++) cli_json_append(&units, unit_json(lanes->units[i]));
-    json_t *host = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I, s:I, s:I, s:o}", "cpu", h->cpu_model, "isa", h->isa,
-                             "kernel", h->kernel, "governor", h->governor, "cores", cores_json(h), "cpus", (int)h->n_cpus,
-                             "quota_cpus", h->quota_cpus > 0 ? cli_json_real(h->quota_cpus) : json_null(), "max_threads",
-                             (int)h->max_threads, "llc_bytes", (json_int_t)h->llc_bytes, "l2_bytes", (json_int_t)h->l2_bytes,
-                             "memory_bytes", (json_int_t)h->memory_bytes, "load", cli_json_real(st_host_load()));
-    return cli_json_print(cx, json_pack("{s:o, s:o, s:o}", "host", host, "units", units, "kernels", kernels_json(kern)), err);
+    for (unsigned i = 0; i < lanes->n; i++) st_json_append(&units, unit_json(lanes->units[i]));
+    json_t *root = json_pack("{s:o, s:o, s:o}", "cores", cores_json(h), "units", units, "kernels", kernels_json(kern));
+    st_json_set(&root, "max_threads", st_json_count(h->max_threads));
+    st_json_set(&root, "l2_bytes", st_json_count(h->l2_bytes));
+    st_json_set(&root, "load", st_json_real(st_host_load()));
+    return cli_json_print(cx, root, h, err);
 }
 
 static void print_host(cli *cx, const st_host *h) {
@@ -103,6 +103,8 @@ static int units_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* A table is read by its rows. */
+/* clang-format off */
 #define AT(field) offsetof(units_options, field)
 static const cli_option units_table[] = {
     {.name = "units", .kind = CLI_TEXT, .at = AT(units), .value = "UNITS",
@@ -123,8 +125,8 @@ const cli_command cmd_units = {
     .name = "units",
     .summary = "the machine's cores, and the units they make",
     .usages = units_usages,
-    .about = "Lists the cores that this process may use, in the order of their numbers in cpu:N, with caches, limits and kernels, and "
-             "the units that --units makes of them.",
+    .about = "Lists the cores that this process may use, in the order of their numbers in cpu:N, with caches, "
+             "limits and kernels, and the units that --units makes of them.",
     .options = units_table,
     .examples = units_examples,
     .options_size = sizeof(units_options),

@@ -24,8 +24,13 @@ static void bash_value(st_buf *out, const char *command, const cli_option *o) {
     if (o->letter) st_buf_printf(out, "|%s:-%c", command, o->letter);
     st_buf_text(out, ") ");
     switch (o->kind) {
-    case CLI_FILE: case CLI_TARGET: st_buf_text(out, "COMPREPLY=($(compgen -f -- \"$word\"))"); break;
-    case CLI_FOLDER: st_buf_text(out, "COMPREPLY=($(compgen -d -- \"$word\"))"); break;
+    case CLI_FILE:
+    case CLI_TARGET:
+        st_buf_text(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
+        break;
+    case CLI_FOLDER:
+        st_buf_text(out, "COMPREPLY=($(compgen -d -- \"$word\"))");
+        break;
     case CLI_MODEL:
         st_buf_text(out, "COMPREPLY=($(compgen -f -W \"");
         model_names(out);
@@ -36,7 +41,9 @@ static void bash_value(st_buf *out, const char *command, const cli_option *o) {
         cli_choices(o->choices, add_word, out);
         st_buf_text(out, "\" -- \"$word\"))");
         break;
-    default: st_buf_text(out, "COMPREPLY=()"); break;
+    default:
+        st_buf_text(out, "COMPREPLY=()");
+        break;
     }
     st_buf_text(out, "; return ;;\n");
 }
@@ -44,7 +51,8 @@ static void bash_value(st_buf *out, const char *command, const cli_option *o) {
 void cli_complete_bash(st_buf *out) {
     st_buf_text(out, "# bash completion for stretto, made by: stretto help --completion bash\n"
                      "_stretto() {\n"
-                     "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" command=\"${COMP_WORDS[1]}\"\n"
+                     "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" "
+                     "command=\"${COMP_WORDS[1]}\"\n"
                      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"--help --version");
     for (const cli_command *const *c = cli_commands; *c; c++) st_buf_printf(out, " %s", (*c)->name);
     st_buf_text(out, "\" -- \"$word\"))\n        return\n    fi\n    case \"$command:$before\" in\n");
@@ -82,15 +90,24 @@ static void zsh_text(st_buf *out, const char *text) {
 
 static void zsh_action(st_buf *out, const cli_option *o) {
     switch (o->kind) {
-    case CLI_FILE: case CLI_TARGET: st_buf_text(out, "_files"); break;
-    case CLI_FOLDER: st_buf_text(out, "_files -/"); break;
-    case CLI_MODEL: st_buf_text(out, "_stretto_models"); break;
+    case CLI_FILE:
+    case CLI_TARGET:
+        st_buf_text(out, "_files");
+        break;
+    case CLI_FOLDER:
+        st_buf_text(out, "_files -/");
+        break;
+    case CLI_MODEL:
+        st_buf_text(out, "_stretto_models");
+        break;
     case CLI_CHOICE:
         st_buf_text(out, "(");
         cli_choices(o->choices, add_word, out);
         st_buf_text(out, ")");
         break;
-    default: st_buf_text(out, " "); break;
+    default:
+        st_buf_text(out, " ");
+        break;
     }
 }
 
@@ -129,7 +146,8 @@ void cli_complete_zsh(st_buf *out) {
         for (const cli_option *o = (*c)->options; o->name; o++) {
             if (!o->hidden) zsh_option(out, o);
         }
-        if ((*c)->operand && (*c)->operand->kind == CLI_MODEL) st_buf_text(out, " \\\n            '1:model:_stretto_models'");
+        if ((*c)->operand && (*c)->operand->kind == CLI_MODEL)
+            st_buf_text(out, " \\\n            '1:model:_stretto_models'");
         st_buf_text(out, " ;;\n");
     }
     st_buf_text(out, "    esac\n}\n_stretto \"$@\"\n");

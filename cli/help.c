@@ -2,6 +2,8 @@
  * --help, from the tables. At most 80 columns, but for an example that is longer by itself. */
 #include "option.h"
 
+#include "report/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ static void help_row(st_buf *out, const char *left, const char *right) {
     } else {
         st_buf_printf(out, "%*s", (int)(HELP_COLUMN - 2 - n), "");
     }
-    cli_wrap(out, right, HELP_COLUMN, HELP_COLUMN, WIDTH);
+    st_text_wrap(out, right, HELP_COLUMN, HELP_COLUMN, WIDTH);
     st_buf_text(out, "\n");
 }
 
@@ -32,17 +34,32 @@ static void option_help(st_buf *out, const cli_option *o) {
     help_row(out, left, right);
 }
 
+static void paragraphs(st_buf *out, const char *text) {
+    for (;;) {
+        const char *end = strstr(text, "\n\n");
+        st_buf part = {0};
+        st_buf_add(&part, text, end ? (size_t)(end - text) : strlen(text));
+        if (part.data) st_text_wrap(out, part.data, 0, 0, WIDTH);
+        out->failed |= part.failed;
+        st_buf_free(&part);
+        st_buf_text(out, "\n");
+        if (!end) return;
+        st_buf_text(out, "\n");
+        text = end + 2;
+    }
+}
+
 void cli_help_command(st_buf *out, const cli_command *command) {
     st_buf_printf(out, "stretto %s - %s\n\n", command->name, command->summary);
     for (const char *const *u = command->usages; *u; u++) {
         size_t indent = 15 + strlen(command->name) + 1;
         st_buf_printf(out, "%s stretto %s ", u == command->usages ? "usage:" : "      ", command->name);
-        cli_wrap(out, *u, indent, indent, WIDTH);
+        st_text_wrap(out, *u, indent, indent, WIDTH);
         st_buf_text(out, "\n");
     }
     st_buf_text(out, "\n");
-    cli_wrap(out, command->about, 0, 0, WIDTH);
-    st_buf_text(out, "\n\noptions:\n");
+    paragraphs(out, command->about);
+    st_buf_text(out, "\noptions:\n");
     for (const cli_option *o = command->options; o->name; o++) {
         if (!o->hidden) option_help(out, o);
     }
@@ -51,7 +68,7 @@ void cli_help_command(st_buf *out, const cli_command *command) {
     st_buf_text(out, "\nexamples:\n");
     for (const cli_example *e = command->examples; e->command; e++) {
         st_buf_printf(out, "  %s\n      ", e->command);
-        cli_wrap(out, e->what, 6, 6, WIDTH);
+        st_text_wrap(out, e->what, 6, 6, WIDTH);
         st_buf_text(out, "\n");
     }
 }
@@ -64,7 +81,7 @@ void cli_help_all(st_buf *out) {
                      "       stretto --version\n\ncommands:\n");
     for (const cli_command *const *c = cli_commands; *c; c++) {
         st_buf_printf(out, "  %-12s", (*c)->name);
-        cli_wrap(out, (*c)->summary, 14, 14, WIDTH);
+        st_text_wrap(out, (*c)->summary, 14, 14, WIDTH);
         st_buf_text(out, "\n");
     }
     st_buf_text(out, "\nexamples:\n"

@@ -11,7 +11,9 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-static const char *shown(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
+static const char *shown(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
 
 static int read_all(const cli *cx, int fd, const char *path, st_buf *out, stretto_error *err) {
     char part[1 << 16];
@@ -19,7 +21,8 @@ static int read_all(const cli *cx, int fd, const char *path, st_buf *out, strett
         ssize_t n = read(fd, part, sizeof part);
         if (n == 0) return out->failed ? st_fail_memory(err, "the text", out->len) : STRETTO_OK;
         if (n < 0 && errno == EINTR) {
-            if (cli_stopped(cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.300s", shown(path));
+            if (cli_stopped(cx))
+                return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.300s", shown(path));
             continue;
         }
         if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", shown(path), strerror(errno));
@@ -51,7 +54,9 @@ int cli_read_text(const cli *cx, const char *text, const char *path, st_buf *out
     return cli_read_file(cx, path ? path : "-", out, err);
 }
 
-static bool separates(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == '[' || c == ']'; }
+static bool separates(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == '[' || c == ']';
+}
 
 static int bad_id(const char *path, unsigned line, const char *word, size_t n, const char *why, stretto_error *err) {
     int shown_bytes = n < 40 ? (int)n : 40;

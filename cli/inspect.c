@@ -20,7 +20,7 @@ static st_str architecture(const st_gguf *gguf) {
 
 static json_t *dims_json(const st_tensor *t) {
     json_t *dims = json_array();
-    for (uint32_t d = 0; d < t->n_dims; d++) cli_json_append(&dims, json_integer((json_int_t)t->dims[d]));
+    for (uint32_t d = 0; d < t->n_dims; d++) st_json_append(&dims, json_integer((json_int_t)t->dims[d]));
     return dims;
 }
 
@@ -29,18 +29,20 @@ static json_t *tensors_json(const st_gguf *gguf) {
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         const st_tensor *t = &gguf->tensors[i];
         const st_type_info *info = st_type_find(t->type);
-        cli_json_append(&list, json_pack("{s:o, s:s, s:o, s:I, s:I}", "name", cli_json_text(t->name.data, t->name.len), "type",
-                                         info ? info->name : "unknown", "dims", dims_json(t), "offset", (json_int_t)t->offset,
-                                         "bytes", (json_int_t)t->bytes));
+        st_json_append(&list, json_pack("{s:o, s:s, s:o, s:I, s:I}", "name", cli_json_text(t->name.data, t->name.len),
+                                        "type", info ? info->name : "unknown", "dims", dims_json(t), "offset",
+                                        (json_int_t)t->offset, "bytes", (json_int_t)t->bytes));
     }
     return list;
 }
 
-static bool is_float(uint32_t type) { return type == ST_V_F32 || type == ST_V_F64; }
+static bool is_float(uint32_t type) {
+    return type == ST_V_F32 || type == ST_V_F64;
+}
 
 static json_t *item_json(const st_value *v, uint32_t type, uint64_t i) {
     if (type == ST_V_BOOL) return json_boolean(st_value_int(v, i) != 0);
-    if (is_float(type)) return cli_json_real(st_value_float(v, i));
+    if (is_float(type)) return st_json_real(st_value_float(v, i));
     return json_integer(st_value_int(v, i));
 }
 
@@ -56,12 +58,13 @@ static json_t *value_json(const st_value *v) {
     for (uint64_t i = 0; i < v->count && i < SHOWN_ITEMS && v->item_type != ST_V_ARRAY; i++) {
         if (v->item_type == ST_V_STRING) {
             st_str s = st_value_next_string(v, &cursor);
-            cli_json_append(&first, cli_json_text(s.data, s.len));
+            st_json_append(&first, cli_json_text(s.data, s.len));
         } else {
-            cli_json_append(&first, item_json(v, v->item_type, i));
+            st_json_append(&first, item_json(v, v->item_type, i));
         }
     }
-    return json_pack("{s:s, s:I, s:o}", "items", st_value_type_name(v->item_type), "count", (json_int_t)v->count, "first", first);
+    return json_pack("{s:s, s:I, s:o}", "items", st_value_type_name(v->item_type), "count", (json_int_t)v->count,
+                     "first", first);
 }
 
 static json_t *metadata_json(const st_gguf *gguf) {
@@ -72,7 +75,7 @@ static json_t *metadata_json(const st_gguf *gguf) {
         snprintf(key, sizeof key, "%.*s", (int)(v->key.len < 255 ? v->key.len : 255), v->key.data);
         json_t *text = cli_json_text(key, strlen(key)); /* a key need not be UTF-8 */
         const char *name = json_string_value(text);
-        cli_json_set(&all, name ? name : "?", value_json(v));
+        st_json_set(&all, name ? name : "?", value_json(v));
         json_decref(text);
     }
     return all;
@@ -82,8 +85,8 @@ static json_t *types_json(const inspection *in) {
     json_t *list = json_array();
     for (size_t i = 0; i < in->n_types; i++) {
         const type_total *t = &in->types[i];
-        cli_json_append(&list, json_pack("{s:s, s:I, s:I, s:I}", "type", t->name, "tensors", (json_int_t)t->count, "elements",
-                                         (json_int_t)t->elements, "bytes", (json_int_t)t->bytes));
+        st_json_append(&list, json_pack("{s:s, s:I, s:I, s:I}", "type", t->name, "tensors", (json_int_t)t->count,
+                                        "elements", (json_int_t)t->elements, "bytes", (json_int_t)t->bytes));
     }
     return list;
 }
@@ -92,9 +95,9 @@ static json_t *kv_json(const inspection *in, uint32_t i) {
     const st_chunk *c = &in->chunks[i];
     json_t *owned = json_array(), *borrowed = json_array();
     for (uint32_t l = c->span.first; l <= c->span.last; l++) {
-        if (c->model->layers[l].kv_layer == l) cli_json_append(&owned, json_integer(l));
+        if (c->model->layers[l].kv_layer == l) st_json_append(&owned, json_integer(l));
     }
-    for (uint32_t b = 0; b < c->n_borrowed; b++) cli_json_append(&borrowed, json_integer(c->borrowed[b]));
+    for (uint32_t b = 0; b < c->n_borrowed; b++) st_json_append(&borrowed, json_integer(c->borrowed[b]));
     return json_pack("{s:o, s:o, s:I}", "owned", owned, "borrowed", borrowed, "bytes_per_position",
                      (json_int_t)in->kv[i].bytes_per_position);
 }
@@ -103,9 +106,10 @@ static json_t *chunks_json(const inspection *in) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < in->s.n_chunks; i++) {
         const st_chunk *c = &in->chunks[i];
-        cli_json_append(&list, json_pack("{s:s, s:[i, i], s:b, s:I, s:I, s:o}", "name", c->name, "layers", (int)c->span.first,
-                                         (int)c->span.last, "head", (int)c->head, "bytes", (json_int_t)c->bytes, "operations",
-                                         (json_int_t)c->operations, "kv", kv_json(in, i)));
+        st_json_append(&list,
+                       json_pack("{s:s, s:[i, i], s:b, s:I, s:I, s:o}", "name", c->name, "layers", (int)c->span.first,
+                                 (int)c->span.last, "head", (int)c->head, "bytes", (json_int_t)c->bytes, "operations",
+                                 (json_int_t)c->operations, "kv", kv_json(in, i)));
     }
     return list;
 }
@@ -114,16 +118,18 @@ static json_t *layers_json(const st_model *m) {
     json_t *list = json_array();
     for (uint32_t l = 0; l < m->n_layers; l++) {
         const st_layer *layer = &m->layers[l];
-        cli_json_append(&list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "heads", (int)layer->n_heads, "kv_heads",
-                                         (int)layer->n_kv_heads, "head_dim", (int)layer->head_dim, "ff", (int)layer->n_ff,
-                                         "window", (int)layer->window, "kv_layer", (int)layer->kv_layer));
+        st_json_append(&list,
+                       json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "heads", (int)layer->n_heads, "kv_heads",
+                                 (int)layer->n_kv_heads, "head_dim", (int)layer->head_dim, "ff", (int)layer->n_ff,
+                                 "window", (int)layer->window, "kv_layer", (int)layer->kv_layer));
     }
     return list;
 }
 
 static json_t *shapes_json(const st_model *m) {
-    return json_pack("{s:i, s:i, s:i, s:I, s:b, s:o}", "layers", (int)m->n_layers, "d_model", (int)m->d_model, "vocabulary",
-                     (int)m->n_vocab, "context", (json_int_t)m->n_ctx_train, "tied_head", (int)m->tied, "per_layer", layers_json(m));
+    return json_pack("{s:i, s:i, s:i, s:I, s:b, s:o}", "layers", (int)m->n_layers, "d_model", (int)m->d_model,
+                     "vocabulary", (int)m->n_vocab, "context", (json_int_t)m->n_ctx_train, "tied_head", (int)m->tied,
+                     "per_layer", layers_json(m));
 }
 
 json_t *inspect_json(const inspection *in) {
@@ -131,19 +137,20 @@ json_t *inspect_json(const inspection *in) {
     const st_gguf *g = s->gguf;
     st_str arch = architecture(g);
     bool known = !in->unsupported[0];
-    json_t *file = json_pack("{s:o, s:I, s:i, s:i, s:I, s:I}", "path", cli_json_text(s->path, strlen(s->path)), "bytes",
+    json_t *file = json_pack("{s:o, s:I, s:i, s:i, s:I, s:I}", "path", st_json_text(s->path), "bytes",
                              (json_int_t)g->size, "version", (int)g->version, "alignment", (int)g->alignment, "tensors",
                              (json_int_t)g->n_tensors, "metadata", (json_int_t)g->n_values);
-    json_t *root = json_pack("{s:o, s:o, s:b, s:o, s:o}", "file", file, "architecture", cli_json_text(arch.data, arch.len),
-                             "supported", (int)known, "types", types_json(in), "chunks", known ? chunks_json(in) : json_array());
+    json_t *root =
+        json_pack("{s:o, s:o, s:b, s:o, s:o}", "file", file, "architecture", cli_json_text(arch.data, arch.len),
+                  "supported", (int)known, "types", types_json(in), "chunks", known ? chunks_json(in) : json_array());
     if (known) {
-        cli_json_set(&root, "name", cli_json_text(s->model->name, strlen(s->model->name)));
-        cli_json_set(&root, "shapes", shapes_json(s->model));
+        st_json_set(&root, "name", st_json_text(s->model->name));
+        st_json_set(&root, "shapes", shapes_json(s->model));
     } else {
-        cli_json_set(&root, "reason", cli_json_text(in->unsupported, strlen(in->unsupported)));
+        st_json_set(&root, "reason", st_json_text(in->unsupported));
     }
-    if (in->metadata) cli_json_set(&root, "metadata", metadata_json(g));
-    if (in->tensors) cli_json_set(&root, "tensors", tensors_json(g));
+    if (in->metadata) st_json_set(&root, "metadata", metadata_json(g));
+    if (in->tensors) st_json_set(&root, "tensors", tensors_json(g));
     return root;
 }
 
@@ -156,12 +163,13 @@ static void print_layers(cli *cx, const st_model *m) {
         while (last + 1 < m->n_layers) {
             const st_layer *b = &m->layers[last + 1];
             bool alike = a->n_heads == b->n_heads && a->n_kv_heads == b->n_kv_heads && a->head_dim == b->head_dim &&
-                         a->n_ff == b->n_ff && a->window == b->window && (a->kv_layer == l) == (b->kv_layer == last + 1);
+                         a->n_ff == b->n_ff && a->window == b->window &&
+                         (a->kv_layer == l) == (b->kv_layer == last + 1);
             if (!alike) break;
             last++;
         }
-        cli_printf(cx, "  layers %u-%u: %u heads, %u KV heads, of %u; feed-forward %u", l, last, a->n_heads, a->n_kv_heads,
-                   a->head_dim, a->n_ff);
+        cli_printf(cx, "  layers %u-%u: %u heads, %u KV heads, of %u; feed-forward %u", l, last, a->n_heads,
+                   a->n_kv_heads, a->head_dim, a->n_ff);
         if (a->window) cli_printf(cx, "; window %u", a->window);
         if (a->kv_layer != l) cli_printf(cx, "; KV of layer %u", a->kv_layer);
         cli_printf(cx, "\n");
@@ -173,7 +181,8 @@ static void print_types(cli *cx, const inspection *in) {
     cli_printf(cx, "\n  type      tensors        elements          MB\n");
     for (size_t i = 0; i < in->n_types; i++) {
         const type_total *t = &in->types[i];
-        cli_printf(cx, "  %-8s %8" PRIu64 " %15" PRIu64 " %11.2f\n", t->name, t->count, t->elements, (double)t->bytes / 1e6);
+        cli_printf(cx, "  %-8s %8" PRIu64 " %15" PRIu64 " %11.2f\n", t->name, t->count, t->elements,
+                   (double)t->bytes / 1e6);
     }
 }
 
@@ -220,8 +229,8 @@ void inspect_print(cli *cx, const inspection *in) {
     const session *s = &in->s;
     const st_gguf *g = s->gguf;
     st_str arch = architecture(g);
-    cli_printf(cx, "%s: GGUF version %u, %.2f MB, %zu tensors, %zu metadata keys\n", s->path, g->version, (double)g->size / 1e6,
-               g->n_tensors, g->n_values);
+    cli_printf(cx, "%s: GGUF version %u, %.2f MB, %zu tensors, %zu metadata keys\n", s->path, g->version,
+               (double)g->size / 1e6, g->n_tensors, g->n_values);
     if (in->unsupported[0]) {
         cli_printf(cx, "architecture ");
         cli_name(cx, arch.data, arch.len);
@@ -231,8 +240,9 @@ void inspect_print(cli *cx, const inspection *in) {
     } else {
         const st_model *m = s->model;
         cli_name(cx, m->name, strlen(m->name));
-        cli_printf(cx, ", architecture %s: %u layers of width %u, vocabulary %u, context %u, head %s\n", st_model_arch_name(m),
-                   m->n_layers, m->d_model, m->n_vocab, m->n_ctx_train, m->tied ? "tied to the embedding" : "of its own");
+        cli_printf(cx, ", architecture %s: %u layers of width %u, vocabulary %u, context %u, head %s\n",
+                   st_model_arch_name(m), m->n_layers, m->d_model, m->n_vocab, m->n_ctx_train,
+                   m->tied ? "tied to the embedding" : "of its own");
         print_layers(cx, m);
     }
     print_types(cx, in);

@@ -20,12 +20,12 @@ typedef struct inspection {
     session s;
     type_total types[TYPES_MAX];
     size_t n_types;
-    bool metadata, tensors;      /* shown in full */
-    char unsupported[500];       /* why there are no chunks, "" when there are */
+    bool metadata, tensors; /* shown in full */
+    char unsupported[500];  /* why there are no chunks, "" when there are */
     enum st_kv_type kv_type;
     st_chunk chunks[ST_MAX_CHUNKS]; /* [s.n_chunks] */
     struct {
-        uint32_t n_owned;        /* layers */
+        uint32_t n_owned; /* layers */
         uint64_t bytes_per_position;
     } kv[ST_MAX_CHUNKS];
 } inspection;

@@ -90,8 +90,8 @@ static int want_places(wanted *w, const char *place, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static int open_lane(cli_lanes *lanes, unsigned i, const unsigned *cores, unsigned n, uint32_t threads, const st_log *log,
-                     stretto_error *err) {
+static int open_lane(cli_lanes *lanes, unsigned i, const unsigned *cores, unsigned n, uint32_t threads,
+                     const st_log *log, stretto_error *err) {
     st_cpu_options options = {.cores = cores, .n_cores = n, .n_threads = threads, .pin = true, .log = log};
     int rc = st_cpu_open(&lanes->units[i], &lanes->host, &options, err);
     if (rc) return rc;
@@ -105,7 +105,8 @@ static int open_default(cli_lanes *lanes, uint32_t threads, const st_log *log, s
     unsigned cores[ST_HOST_MAX_CORES];
     unsigned n = lanes->host.n_cores < ST_UNIT_MAX_CORES ? lanes->host.n_cores : ST_UNIT_MAX_CORES;
     for (unsigned i = 0; i < n; i++) cores[i] = i;
-    if (!threads && lanes->host.max_threads < n) threads = lanes->host.max_threads; /* the quota: nothing was asked, no warning */
+    if (!threads && lanes->host.max_threads < n)
+        threads = lanes->host.max_threads; /* the quota: nothing was asked, no warning */
     lanes->n = 1;
     return open_lane(lanes, 0, cores, n, threads, log, err);
 }
@@ -160,20 +161,22 @@ void cli_lanes_close(cli_lanes *lanes) {
     st_host_free(&lanes->host);
 }
 
-int cli_lanes_assign(const cli_lanes *lanes, uint32_t n_chunks, st_unit **unit_of, const st_log *log, stretto_error *err) {
+int cli_lanes_assign(const cli_lanes *lanes, uint32_t n_chunks, st_unit **unit_of, const st_log *log,
+                     stretto_error *err) {
     bool used[CLI_LANES_MAX] = {false};
     for (uint32_t c = 0; c < n_chunks; c++) unit_of[c] = lanes->units[0];
     for (unsigned i = 0; i < lanes->n_places; i++) {
         const cli_place *p = &lanes->places[i];
         if (p->last > n_chunks) {
-            return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u); --chunks changes that", p->last, n_chunks,
-                           n_chunks);
+            return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u); --chunks changes that",
+                           p->last, n_chunks, n_chunks);
         }
         for (uint32_t c = p->first; c <= p->last; c++) unit_of[c - 1] = lanes->units[p->lane];
     }
     for (unsigned i = 0; i < lanes->n; i++) {
         for (uint32_t c = 0; c < n_chunks; c++) used[i] = used[i] || unit_of[c] == lanes->units[i];
-        if (!used[i] && log) st_warn(log, "no chunk runs on %s; --place CHUNK=%s puts one there", lanes->names[i], lanes->names[i]);
+        if (!used[i] && log)
+            st_warn(log, "no chunk runs on %s; --place CHUNK=%s puts one there", lanes->names[i], lanes->names[i]);
     }
     return STRETTO_OK;
 }

@@ -43,11 +43,16 @@ static void hold_standard_streams(void) {
 
 static int exit_status(int code) {
     switch (code) {
-    case STRETTO_OK: return 0;
-    case STRETTO_E_USAGE: return 2;
-    case STRETTO_E_INPUT: return 3;
-    case STRETTO_E_STOPPED: return 130;
-    default: return 1;
+    case STRETTO_OK:
+        return 0;
+    case STRETTO_E_USAGE:
+        return 2;
+    case STRETTO_E_INPUT:
+        return 3;
+    case STRETTO_E_STOPPED:
+        return 130;
+    default:
+        return 1;
     }
 }
 
@@ -98,7 +103,8 @@ static int dispatch(cli *cx, stretto_error *err) {
     }
     const cli_command *command = cli_command_find(word);
     if (!command && word[0] == '-') {
-        return st_fail(err, STRETTO_E_USAGE, "the command comes first, then its options (found %.60s); stretto help", word);
+        return st_fail(err, STRETTO_E_USAGE, "the command comes first, then its options (found %.60s); stretto help",
+                       word);
     }
     if (!command) return cli_command_unknown(word, err);
     return run_command(cx, command, cx->argc - 1, cx->argv + 1, err);
@@ -107,7 +113,7 @@ static int dispatch(cli *cx, stretto_error *err) {
 int main(int argc, char **argv) {
     hold_standard_streams();
     set_signals();
-    cli cx = {.argc = argc, .argv = argv, .stop = &stop_asked};
+    cli cx = {.argc = argc, .argv = argv, .started = time(NULL), .stop = &stop_asked};
     cli_init_output(&cx);
     stretto_error err = {0};
     int code = dispatch(&cx, &err);

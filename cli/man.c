@@ -81,15 +81,16 @@ static void man_examples(st_buf *out, const cli_example *examples) {
 }
 
 static void man_tail(st_buf *out) {
-    st_buf_text(out,
-                ".SH EXIT STATUS\n0 done; 1 failed; 2 wrong usage; 3 input refused (a malformed or unsupported model, a prompt "
-                "that is too long);\n130 interrupted, after writing what there is.\n"
-                ".SH ENVIRONMENT\n"
-                ".TP\n\\fBSTRETTO_MODELS\\fR\nwhere to look first for models given by name\n"
-                ".TP\n\\fBSTRETTO_CPU\\fR\nwhich kernels to use: scalar, avx2, avx512 or neon (default: the best that this "
-                "processor can run)\n"
-                ".TP\n\\fBCHUNK_PIPELINE_SPIKE\\fR\n1 makes \\fBstretto run\\fR probe two chunks once before decoding\n"
-                ".TP\n\\fBNO_COLOR\\fR\nset to anything: no colour\n");
+    st_buf_text(
+        out,
+        ".SH EXIT STATUS\n0 done; 1 failed; 2 wrong usage; 3 input refused (a malformed or unsupported model, a prompt "
+        "that is too long);\n130 interrupted, after writing what there is.\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n\\fBSTRETTO_MODELS\\fR\nwhere to look first for models given by name\n"
+        ".TP\n\\fBSTRETTO_CPU\\fR\nwhich kernels to use: scalar, avx2, avx512 or neon (default: the best that this "
+        "processor can run)\n"
+        ".TP\n\\fBCHUNK_PIPELINE_SPIKE\\fR\n1 makes \\fBstretto run\\fR probe two chunks once before decoding\n"
+        ".TP\n\\fBNO_COLOR\\fR\nset to anything: no colour\n");
 }
 
 void cli_man_command(st_buf *out, const cli_command *command, const char *date) {
@@ -116,12 +117,15 @@ void cli_man_command(st_buf *out, const cli_command *command, const char *date) 
 
 void cli_man_all(st_buf *out, const char *date) {
     man_head(out, "stretto", "run a language model as a chain of chunks, and measure which of them overlap", date);
-    st_buf_text(out, "\\fBstretto\\fR \\fICOMMAND\\fR [options]\n.SH DESCRIPTION\n"
-                     "Stretto runs a language model as a chain of chunks, measures which of them can run at the same time on the "
-                     "compute units of this machine, and says why or why not.\n.PP\n"
-                     "A model is a GGUF file, or a name that scripts/get\\-model knows (smollm2, gemma3\\-270m) once fetched. A file "
-                     "argument \\- is standard input. Results go to standard output, everything else to standard error.\n"
-                     ".SH COMMANDS\n");
+    st_buf_text(
+        out,
+        "\\fBstretto\\fR \\fICOMMAND\\fR [options]\n.SH DESCRIPTION\n"
+        "Stretto runs a language model as a chain of chunks, measures which of them can run at the same time on the "
+        "compute units of this machine, and says why or why not.\n.PP\n"
+        "A model is a GGUF file, or a name that scripts/get\\-model knows (smollm2, gemma3\\-270m) once fetched. A "
+        "file "
+        "argument \\- is standard input. Results go to standard output, everything else to standard error.\n"
+        ".SH COMMANDS\n");
     for (const cli_command *const *c = cli_commands; *c; c++) {
         st_buf_printf(out, ".TP\n\\fBstretto\\-%s\\fR(1)\n", (*c)->name);
         roff(out, (*c)->summary);

@@ -131,17 +131,27 @@ static int set_choice(const cli_option *o, const char *text, const char **field,
 static int set_value(const cli_option *o, const char *text, void *options, stretto_error *err) {
     char *field = (char *)options + o->at;
     switch (o->kind) {
-    case CLI_FLAG: *(bool *)(void *)field = true; return STRETTO_OK;
-    case CLI_COUNT: return set_count(o, text, (uint32_t *)(void *)field, err);
-    case CLI_NUMBER: return set_number(o, text, (double *)(void *)field, err);
-    case CLI_COUNTS: return set_counts(o, text, (cli_counts *)(void *)field, err);
-    case CLI_CHOICE: return set_choice(o, text, (const char **)(void *)field, err);
+    case CLI_FLAG:
+        *(bool *)(void *)field = true;
+        return STRETTO_OK;
+    case CLI_COUNT:
+        return set_count(o, text, (uint32_t *)(void *)field, err);
+    case CLI_NUMBER:
+        return set_number(o, text, (double *)(void *)field, err);
+    case CLI_COUNTS:
+        return set_counts(o, text, (cli_counts *)(void *)field, err);
+    case CLI_CHOICE:
+        return set_choice(o, text, (const char **)(void *)field, err);
     case CLI_SEED: {
         char *end;
         bool good = read_unsigned(text, &end, (uint64_t *)(void *)field) == 0 && !*end;
         return good ? STRETTO_OK : bad_value(o, text, "a whole number", err);
     }
-    case CLI_TEXT: case CLI_FILE: case CLI_TARGET: case CLI_FOLDER: case CLI_MODEL:
+    case CLI_TEXT:
+    case CLI_FILE:
+    case CLI_TARGET:
+    case CLI_FOLDER:
+    case CLI_MODEL:
         *(const char **)(void *)field = text;
         return STRETTO_OK;
     }
@@ -177,7 +187,8 @@ static int refused(const cli_command *command, char **argv, const struct option 
     const char *word = argv[optind - 1];
     for (const struct option *l = longs; l->name; l++) {
         size_t n = strlen(l->name);
-        if (optopt == l->val && strncmp(word, "--", 2) == 0 && strncmp(word + 2, l->name, n) == 0 && word[2 + n] == '=') {
+        if (optopt == l->val && strncmp(word, "--", 2) == 0 && strncmp(word + 2, l->name, n) == 0 &&
+            word[2 + n] == '=') {
             return st_fail(err, STRETTO_E_USAGE, "option --%s of %s takes no value", l->name, command->name);
         }
     }
@@ -233,8 +244,8 @@ static int set_presets(const cli_command *command, void *options, stretto_error 
 static int set_operands(const cli_command *command, int argc, char **argv, void *options, stretto_error *err) {
     for (int i = optind; i < argc; i++) {
         if (!command->operand || i > optind) {
-            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help", command->name,
-                           argv[i], command->name);
+            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help",
+                           command->name, argv[i], command->name);
         }
         int rc = set_value(command->operand, argv[i], options, err);
         if (rc) return rc;

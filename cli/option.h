@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A subcommand as data. From one table come parsing, --help, the man page and the completions, so they cannot disagree. */
+ * A subcommand as data. From one table come parsing, --help, the man page and the completions, so they cannot disagree.
+ */
 #ifndef CLI_OPTION_H
 #define CLI_OPTION_H
 
@@ -7,18 +8,18 @@
 
 #include <stdint.h>
 
-enum cli_kind {       /* and the type of the field that it fills */
-    CLI_FLAG,         /* bool */
-    CLI_TEXT,         /* const char * */
-    CLI_FILE,         /* const char *, a file to read; "-" is standard input */
-    CLI_TARGET,       /* const char *, a file to write */
-    CLI_FOLDER,       /* const char * */
-    CLI_MODEL,        /* const char *, a file or a known name */
-    CLI_CHOICE,       /* const char *, one of `choices` */
-    CLI_COUNT,        /* uint32_t, least..most */
-    CLI_SEED,         /* uint64_t */
-    CLI_NUMBER,       /* double, least..most */
-    CLI_COUNTS,       /* cli_counts: "16,128" */
+enum cli_kind {             /* and the type of the field that it fills */
+                CLI_FLAG,   /* bool */
+                CLI_TEXT,   /* const char * */
+                CLI_FILE,   /* const char *, a file to read; "-" is standard input */
+                CLI_TARGET, /* const char *, a file to write */
+                CLI_FOLDER, /* const char * */
+                CLI_MODEL,  /* const char *, a file or a known name */
+                CLI_CHOICE, /* const char *, one of `choices` */
+                CLI_COUNT,  /* uint32_t, least..most */
+                CLI_SEED,   /* uint64_t */
+                CLI_NUMBER, /* double, least..most */
+                CLI_COUNTS, /* cli_counts: "16,128" */
 };
 
 #define CLI_COUNTS_MAX 256
@@ -28,9 +29,9 @@ typedef struct cli_counts {
 } cli_counts;
 
 typedef struct cli_option {
-    const char *name;    /* "model", without dashes; NULL ends a table */
-    char letter;         /* 'm', or 0 */
-    bool hidden;         /* works, but help does not speak of it */
+    const char *name; /* "model", without dashes; NULL ends a table */
+    char letter;      /* 'm', or 0 */
+    bool hidden;      /* works, but help does not speak of it */
     enum cli_kind kind;
     size_t at;           /* offset of its field in the command's options */
     const char *value;   /* "MODEL": what help calls the value; NULL for a flag */
@@ -45,13 +46,13 @@ typedef struct cli_example {
 } cli_example;
 
 typedef struct cli_command {
-    const char *name, *summary;      /* one line, no full stop */
-    const char *const *usages;       /* argument patterns, ended by NULL */
-    const char *about;               /* paragraphs, separated by "\n\n" */
-    const cli_option *options;       /* ended by a NULL name */
-    const cli_option *operand;       /* what may stand without a dash, or NULL; it is filled like an option */
-    const cli_example *examples;     /* ended by a NULL command */
-    size_t options_size;             /* of the structure that is handed to run */
+    const char *name, *summary;  /* one line, no full stop */
+    const char *const *usages;   /* argument patterns, ended by NULL */
+    const char *about;           /* paragraphs, separated by "\n\n" */
+    const cli_option *options;   /* ended by a NULL name */
+    const cli_option *operand;   /* what may stand without a dash, or NULL; it is filled like an option */
+    const cli_example *examples; /* ended by a NULL command */
+    size_t options_size;         /* of the structure that is handed to run */
     int (*run)(cli *cx, const void *options, stretto_error *err);
 } cli_command;
 
@@ -61,8 +62,9 @@ const cli_command *cli_command_find(const char *name);
 /* Fails with what is wrong with the name, and the nearest one. */
 int cli_command_unknown(const char *name, stretto_error *err);
 
-/* Fills *options (zeroed, options_size bytes) from argv[1..]; argv[0] is the command's name. *help becomes true when --help
- * was among them: nothing else counts then. Strings point into argv. STRETTO_E_USAGE with the nearest known name. */
+/* Fills *options (zeroed, options_size bytes) from argv[1..]; argv[0] is the command's name. *help becomes true when
+ * --help was among them: nothing else counts then. Strings point into argv. STRETTO_E_USAGE with the nearest known
+ * name. */
 int cli_parse(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err);
 
 /* Texts made from the tables. */

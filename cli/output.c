@@ -78,7 +78,8 @@ int cli_flush(cli *cx, stretto_error *err) {
     errno = 0;
     if (!cx->out_errno && (fflush(stdout) != 0 || ferror(stdout))) remember(cx);
     if (!cx->out_errno) return STRETTO_OK;
-    if (cx->out_errno == EBADF) return st_fail(err, STRETTO_E_IO, "standard output is closed: nowhere to write results");
+    if (cx->out_errno == EBADF)
+        return st_fail(err, STRETTO_E_IO, "standard output is closed: nowhere to write results");
     return st_fail(err, STRETTO_E_IO, "cannot write results to standard output: %s", strerror(cx->out_errno));
 }
 
@@ -89,7 +90,8 @@ void cli_note(cli *cx, const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     for (char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?'; /* a name out of a strange file must not steer the terminal */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; /* a name out of a strange file must not steer the terminal */
     }
     flockfile(stderr); /* one line at a time, from whichever thread warns */
     if (cx->progress_shown) fputs("\r\033[K", stderr);

@@ -18,8 +18,8 @@ static int add_pair(probe_plan *plan, uint32_t a, uint32_t b, stretto_error *err
         if (plan->pairs[i].a == a && plan->pairs[i].b == b) return STRETTO_OK;
     }
     if (a == 0 || b == 0 || a > n || b > n) {
-        return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u); --chunks changes that", a && a <= n ? b : a, n,
-                       n);
+        return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u); --chunks changes that",
+                       a && a <= n ? b : a, n, n);
     }
     if (a == b) return st_fail(err, STRETTO_E_USAGE, "a pair needs two chunks, not chunk %u twice", a);
     if (plan->n_pairs == PROBE_PAIRS_MAX) return st_fail(err, STRETTO_E_USAGE, "more than %d pairs", PROBE_PAIRS_MAX);
@@ -62,7 +62,8 @@ static int add_listed(probe_plan *plan, const char *text, stretto_error *err) {
         unsigned a, b;
         int used = 0;
         if (sscanf(at, " %5u , %5u %n", &a, &b, &used) != 2 || used == 0) {
-            return st_fail(err, STRETTO_E_USAGE, "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.60s\"", text);
+            return st_fail(err, STRETTO_E_USAGE,
+                           "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.60s\"", text);
         }
         int rc = add_pair(plan, a, b, err);
         if (rc) return rc;
@@ -76,7 +77,9 @@ int probe_pairs_parse(probe_plan *plan, const char *text, stretto_error *err) {
     if (plan->s->n_chunks < 2) {
         return st_fail(err, STRETTO_E_USAGE, "a pair needs two chunks, this split has one; --chunks 4 makes four");
     }
-    int rc = !text ? add_default(plan, err) : strcmp(text, "all") == 0 ? add_all(plan, err) : add_listed(plan, text, err);
+    int rc = !text                      ? add_default(plan, err)
+             : strcmp(text, "all") == 0 ? add_all(plan, err)
+                                        : add_listed(plan, text, err);
     for (unsigned i = 0; i < plan->n_pairs; i++) plan->pairs[i].a--, plan->pairs[i].b--;
     return rc;
 }
@@ -121,7 +124,8 @@ static unsigned lane_of(const session *s, uint32_t chunk) {
     return 0;
 }
 
-/* The units of a pair on two: where the chunks are placed if that differs, else the two halves or the first two units. */
+/* The units of a pair on two: where the chunks are placed if that differs, else the two halves or the first two units.
+ */
 static bool two_units(const probe_plan *plan, const probe_pair *pair, unsigned unit[2]) {
     const session *s = plan->s;
     if (!plan->own_units) {
@@ -161,6 +165,12 @@ static int add_job(probe_plan *plan, const st_arrangement *arrangement, const pr
     return STRETTO_OK;
 }
 
+/* Two threads with a queue each is what one-unit and two-units are, too: by default each is measured once. */
+static bool wanted(const probe_plan *plan, const st_arrangement *table, size_t i) {
+    bool same = table[i].n_units == 0 && table[i].submit == ST_SUBMIT_TWO_THREADS;
+    return plan->all_arrangements ? !same : plan->chosen[i];
+}
+
 static int add_jobs(probe_plan *plan, uint32_t depth, stretto_error *err) {
     size_t n;
     const st_arrangement *table = st_arrangements(&n);
@@ -169,7 +179,7 @@ static int add_jobs(probe_plan *plan, uint32_t depth, stretto_error *err) {
         int rc = add_side(plan, plan->pairs[p].a, depth, &side[0], err);
         if (!rc) rc = add_side(plan, plan->pairs[p].b, depth, &side[1], err);
         for (size_t k = 0; k < n && !rc; k++) {
-            if (plan->all_arrangements || plan->chosen[k]) rc = add_job(plan, &table[k], &plan->pairs[p], side, err);
+            if (wanted(plan, table, k)) rc = add_job(plan, &table[k], &plan->pairs[p], side, err);
         }
         if (rc) return rc;
     }
@@ -193,41 +203,20 @@ void probe_plan_evict(void *arg, const st_probe_job *job) {
         st_chain_stream_weights(plan->s->chain, pair, 2, plan->evict_bytes);
         return;
     }
-    for (size_t i = 0; i < plan->evict_bytes; i += 64) plan->evict_buffer[i]++; /* writes: pages that were only zeroed share one */
+    for (size_t i = 0; i < plan->evict_bytes; i += 64)
+        plan->evict_buffer[i]++; /* writes: pages that were only zeroed share one */
 }
 
 /* ---- all of it ---- */
 
-/* "SmolLM2-135M-Instruct Q4_1, 4 chunks: 1 (0-9)  2 (10-19)  3 (20-28)  4 (29, head)"; the type that most bytes have. */
-static void write_title(probe_plan *plan) {
-    const session *s = plan->s;
-    uint64_t bytes[ST_TYPE_COUNT] = {0};
-    uint32_t most = 0;
-    for (size_t i = 0; i < s->gguf->n_tensors; i++) {
-        const st_tensor *t = &s->gguf->tensors[i];
-        if (t->type >= ST_TYPE_COUNT) continue;
-        bytes[t->type] += t->bytes;
-        if (bytes[t->type] > bytes[most]) most = t->type;
-    }
-    const st_type_info *type = st_type_find(most);
-    st_buf text = {0};
-    st_buf_printf(&text, "%s %s, %u chunks:", s->model->name, type ? type->name : "", s->n_chunks);
-    for (uint32_t i = 0; i < s->n_chunks; i++) {
-        char layers[40];
-        cli_span_text(layers, sizeof layers, &s->spans[i], i + 1 == s->n_chunks);
-        st_buf_printf(&text, "%s %u (%s)", i ? " " : "", i + 1, layers);
-    }
-    snprintf(plan->title, sizeof plan->title, "%s", text.data ? text.data : s->model->name);
-    st_buf_free(&text);
-}
-
 int probe_plan_build(probe_plan *plan, uint32_t depth, stretto_error *err) {
     size_t n_arrangements;
     st_arrangements(&n_arrangements);
-    write_title(plan);
+    session_title(plan->s, plan->title, sizeof plan->title);
     plan->on_units = calloc((size_t)ST_MAX_CHUNKS * plan->s->lanes.n, sizeof *plan->on_units);
     plan->jobs = calloc(plan->n_pairs * n_arrangements, sizeof *plan->jobs);
-    if (!plan->on_units || !plan->jobs) return st_fail_memory(err, "the probe's jobs", plan->n_pairs * sizeof *plan->jobs);
+    if (!plan->on_units || !plan->jobs)
+        return st_fail_memory(err, "the probe's jobs", plan->n_pairs * sizeof *plan->jobs);
     int rc = add_jobs(plan, depth, err);
     return rc ? rc : prepare_eviction(plan, err);
 }

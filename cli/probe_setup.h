@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From a session and what the user asked for to what src/probe measures: sides, units, jobs, and caches as in a real step. */
+ * From a session and what the user asked for to what src/probe measures: sides, units, jobs, and caches as in a real
+ * step. */
 #ifndef CLI_PROBE_SETUP_H
 #define CLI_PROBE_SETUP_H
 
@@ -16,29 +17,30 @@ typedef struct probe_plan {
     session *s;
     probe_pair pairs[PROBE_PAIRS_MAX];
     unsigned n_pairs;
-    bool own_units;                    /* the user said which; otherwise unit 0 is all cores, 1 and 2 are halves */
-    bool chosen[16];                   /* arrangements, by index in the table */
-    bool all_arrangements;             /* those that cannot be measured here are named, not refused */
+    bool own_units;        /* the user said which; otherwise unit 0 is all cores, 1 and 2 are halves */
+    bool chosen[16];       /* arrangements, by index in the table */
+    bool all_arrangements; /* those that cannot be measured here are named, not refused */
 
     /* made by probe_plan_build; freed by probe_plan_free */
-    uint32_t chunk_of[ST_MAX_CHUNKS];  /* of each side */
+    uint32_t chunk_of[ST_MAX_CHUNKS]; /* of each side */
     st_chunk_step *steps[ST_MAX_CHUNKS];
-    const st_step **on_units;          /* [n_sides][n_units] */
+    const st_step **on_units; /* [n_sides][n_units] */
     st_probe_side sides[ST_MAX_CHUNKS];
     char side_names[ST_MAX_CHUNKS][8];
     unsigned n_sides;
     st_probe_job *jobs;
     unsigned n_jobs;
     uint64_t evict_bytes;
-    uint8_t *evict_buffer;             /* when no other chunk is left to stream; NULL otherwise */
+    uint8_t *evict_buffer; /* when no other chunk is left to stream; NULL otherwise */
     char title[256];
 } probe_plan;
 
-/* Reads --pairs ("1,3", "1,3 2,4", "all", or NULL: 1 and 3, and the two heaviest) into plan->pairs; the session's chunks
- * must be placed. STRETTO_E_USAGE names what is wrong. */
+/* Reads --pairs ("1,3", "1,3 2,4", "all", or NULL: 1 and 3, and the two heaviest) into plan->pairs; the session's
+ * chunks must be placed. STRETTO_E_USAGE names what is wrong. */
 int probe_pairs_parse(probe_plan *plan, const char *text, stretto_error *err);
 
-/* Makes the chunks' steps, after `depth` tokens of context, and a job for each pair and arrangement. The session's chain must be open. */
+/* Makes the chunks' steps, after `depth` tokens of context, and a job for each pair and arrangement. The session's
+ * chain must be open. */
 int probe_plan_build(probe_plan *plan, uint32_t depth, stretto_error *err);
 void probe_plan_free(probe_plan *plan);
 

@@ -42,7 +42,8 @@ static bool try_beside_program(search *s) {
     char *slash = strrchr(exe, '/');
     if (!slash) return false;
     *slash = 0;
-    return try_folder(s, exe, "/../models") || try_folder(s, exe, "/../../models") || try_folder(s, exe, "/../../../models");
+    return try_folder(s, exe, "/../models") || try_folder(s, exe, "/../../models") ||
+           try_folder(s, exe, "/../../../models");
 }
 
 static bool try_user_data(search *s) {
@@ -53,7 +54,8 @@ static bool try_user_data(search *s) {
 
 static int find_known(const cli_known_model *known, char *out, size_t size, stretto_error *err) {
     search s = {.file = known->file, .out = out, .size = size};
-    if (try_environment(&s) || try_folder(&s, ".", "/models") || try_beside_program(&s) || try_user_data(&s)) return STRETTO_OK;
+    if (try_environment(&s) || try_folder(&s, ".", "/models") || try_beside_program(&s) || try_user_data(&s))
+        return STRETTO_OK;
     return st_fail(err, STRETTO_E_IO,
                    "model %s is not here yet (no %s in $STRETTO_MODELS, ./models or the project's models folder); "
                    "scripts/get-model %s fetches it",
@@ -68,14 +70,17 @@ static int not_found(const char *model, int reason, stretto_error *err) {
     if (reason == ENOENT && !strchr(model, '/') && !strstr(model, ".gguf")) {
         const char *near = cli_nearest(model, names);
         if (near) return st_fail(err, STRETTO_E_IO, "no model %.200s; did you mean %s?", model, near);
-        return st_fail(err, STRETTO_E_IO, "no model %.200s: neither a file nor a known name (smollm2, gemma3-270m)", model);
+        return st_fail(err, STRETTO_E_IO, "no model %.200s: neither a file nor a known name (smollm2, gemma3-270m)",
+                       model);
     }
     return st_fail(err, STRETTO_E_IO, "cannot open model %.300s: %s", model, strerror(reason));
 }
 
 int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *err) {
-    if (!model || !*model) return st_fail(err, STRETTO_E_USAGE, "no model given: -m MODEL, a GGUF file or a name like smollm2");
-    if (strlen(model) >= size) return st_fail(err, STRETTO_E_USAGE, "the model's path is too long (%zu bytes)", strlen(model));
+    if (!model || !*model)
+        return st_fail(err, STRETTO_E_USAGE, "no model given: -m MODEL, a GGUF file or a name like smollm2");
+    if (strlen(model) >= size)
+        return st_fail(err, STRETTO_E_USAGE, "the model's path is too long (%zu bytes)", strlen(model));
     if (access(model, F_OK) == 0) {
         snprintf(out, size, "%s", model);
         return STRETTO_OK;

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "base/error.h"
+#include "report/text.h"
 #include "resolve.h"
 
 #include <stdio.h>
@@ -19,7 +20,9 @@ int session_open_tokenizer(session *s, stretto_error *err) {
     return st_tokenizer_create(&s->tok, s->gguf, &s->cx->log, err);
 }
 
-static int open_kernels(session *s, stretto_error *err) { return st_kern_select(&s->kern, getenv("STRETTO_CPU"), err); }
+static int open_kernels(session *s, stretto_error *err) {
+    return st_kern_select(&s->kern, getenv("STRETTO_CPU"), err);
+}
 
 int session_open_shapes(session *s, stretto_error *err) {
     int rc = open_kernels(s, err);
@@ -56,11 +59,13 @@ int session_place(session *s, bool all_used, stretto_error *err) {
 static int choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err) {
     uint32_t own = s->model->n_ctx_train ? s->model->n_ctx_train : UINT32_MAX;
     uint32_t asked = s->options->ctx;
-    if (asked > own) st_warn(&s->cx->log, "--ctx %u is more than the %u positions that the model was made for", asked, own);
+    if (asked > own)
+        st_warn(&s->cx->log, "--ctx %u is more than the %u positions that the model was made for", asked, own);
     uint32_t limit = asked ? asked : own;
     if (needed > limit) {
-        return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit into the context of %u: %u too many (%s)", needed, limit,
-                       needed - limit, asked ? "--ctx sets it" : "what the model was made for; --ctx can set more");
+        return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit into the context of %u: %u too many (%s)", needed,
+                       limit, needed - limit,
+                       asked ? "--ctx sets it" : "what the model was made for; --ctx can set more");
     }
     if (wanted < ST_ATTN_BLOCK) wanted = ST_ATTN_BLOCK; /* what the cache is rounded up to anyway */
     *n_ctx = asked ? asked : wanted < limit ? wanted : limit;
@@ -93,6 +98,43 @@ void cli_span_text(char *out, size_t size, const st_span *span, bool head) {
     } else {
         snprintf(out, size, "%u-%u%s", span->first, span->last, tail);
     }
+}
+
+/* The type that most bytes have, as people name files. */
+static const char *main_type(const st_gguf *gguf) {
+    uint64_t bytes[ST_TYPE_COUNT] = {0};
+    uint32_t most = 0;
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        const st_tensor *t = &gguf->tensors[i];
+        if (t->type >= ST_TYPE_COUNT) continue;
+        bytes[t->type] += t->bytes;
+        if (bytes[t->type] > bytes[most]) most = t->type;
+    }
+    const st_type_info *type = st_type_find(most);
+    return type ? type->name : "";
+}
+
+void session_title(const session *s, char *out, size_t size) {
+    st_buf text = {0};
+    st_buf_printf(&text, "%s %s, %u chunks:", s->model->name, main_type(s->gguf), s->n_chunks);
+    for (uint32_t i = 0; i < s->n_chunks; i++) {
+        char layers[40];
+        cli_span_text(layers, sizeof layers, &s->spans[i], i + 1 == s->n_chunks);
+        st_buf_printf(&text, " %u (%s)", i + 1, layers);
+    }
+    snprintf(out, size, "%s", text.failed ? s->model->name : text.data);
+    st_buf_free(&text);
+}
+
+void cli_host_line(cli *cx, const session *s) {
+    char title[256];
+    st_buf text = {0};
+    session_title(s, title, sizeof title);
+    st_text_wrap(&text, title, 0, 2, 80);
+    st_buf_text(&text, "\n");
+    st_text_host(&text, &s->lanes.host, st_host_load());
+    if (!text.failed) cli_printf(cx, "%s; %s kernels\n", text.data, s->kern->name);
+    st_buf_free(&text);
 }
 
 int session_reopen_units(session *s, stretto_error *err) {

@@ -16,31 +16,35 @@ typedef struct session_options {
 } session_options;
 
 /* Lines of an option table, for a command whose options structure T has the member `session`. */
+/* clang-format off */
 #define SESSION_FIELD(T, field) (offsetof(T, session) + offsetof(session_options, field))
-#define SESSION_MODEL(T)                                                                                                         \
-    {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(T, model), .value = "MODEL",                         \
+#define SESSION_MODEL(T) \
+    {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(T, model), .value = "MODEL", \
      .help = "the model: a GGUF file, or a name (smollm2, gemma3-270m)"}
-#define SESSION_CHUNKS(T)                                                                                                        \
-    {.name = "chunks", .kind = CLI_TEXT, .at = SESSION_FIELD(T, chunks), .value = "CHUNKS",                                      \
-     .help = "how to split the layers: a number, or ranges like 0-7,8-14,15-29 (the model's own split otherwise: four "         \
-             "chunks, even in bytes)"}
-#define SESSION_UNITS(T)                                                                                                         \
-    {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(T, units), .value = "UNITS",                                         \
-     .help = "sets of cores to use as units: cpu:0,cpu:1 are two of one core each, cpu:0-3 or cpu:0+2 one of several "          \
-             "(all cores as one unit otherwise)"},                                                                              \
-        {.name = "place", .kind = CLI_TEXT, .at = SESSION_FIELD(T, place), .value = "PLACES",                                    \
+#define SESSION_CHUNKS(T) \
+    {.name = "chunks", .kind = CLI_TEXT, .at = SESSION_FIELD(T, chunks), .value = "CHUNKS", \
+     .help = "how to split the layers: a number, or ranges like 0-7,8-14,15-29 (the model's own split otherwise: " \
+             "four chunks, even in bytes)"}
+#define SESSION_UNITS(T) \
+    {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(T, units), .value = "UNITS", \
+     .help = "sets of cores to use as units: cpu:0,cpu:1 are two of one core each, cpu:0-3 or cpu:0+2 one of several " \
+             "(all cores as one unit otherwise)"}, \
+        {.name = "place", .kind = CLI_TEXT, .at = SESSION_FIELD(T, place), .value = "PLACES", \
          .help = "which chunk runs on which unit, as in 1=cpu:0,3=cpu:1; the others run on the first unit"}
-#define SESSION_PLACEMENT(T)                                                                                                     \
-    SESSION_UNITS(T),                                                                                                            \
-        {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(T, threads), .value = "T", .least = 1,         \
+#define SESSION_PLACEMENT(T) \
+    SESSION_UNITS(T), \
+        {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(T, threads), .value = "T", \
+         .least = 1, \
          .help = "threads of each unit (one a core otherwise)"}
-#define SESSION_MEMORY(T)                                                                                                        \
-    {.name = "ctx", .letter = 'c', .kind = CLI_COUNT, .at = SESSION_FIELD(T, ctx), .value = "N", .least = 1,                     \
-     .help = "positions that the context has room for"},                                                                        \
-        {.name = "batch", .letter = 'b', .kind = CLI_COUNT, .at = SESSION_FIELD(T, batch), .value = "N", .least = 1,             \
-         .most = 4096, .help = "most tokens that pass through a chunk at once while a prompt is read"},                         \
-        {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(T, kv_type), .value = "TYPE", .choices = "f16|f32",          \
+#define SESSION_MEMORY(T) \
+    {.name = "ctx", .letter = 'c', .kind = CLI_COUNT, .at = SESSION_FIELD(T, ctx), .value = "N", .least = 1, \
+     .help = "positions that the context has room for"}, \
+        {.name = "batch", .letter = 'b', .kind = CLI_COUNT, .at = SESSION_FIELD(T, batch), .value = "N", .least = 1, \
+         .most = 4096, .help = "most tokens that pass through a chunk at once while a prompt is read"}, \
+        {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(T, kv_type), .value = "TYPE", \
+         .choices = "f16|f32", \
          .preset = "f16", .help = "number type of the key/value cache: f16 or f32"}
+/* clang-format on */
 
 typedef struct session {
     cli *cx;
@@ -65,8 +69,9 @@ int session_open_tokenizer(session *s, stretto_error *err);
 int session_open_model(session *s, stretto_error *err);
 /* Splits and places the chunks. all_used: warn of a unit that has no chunk. */
 int session_place(session *s, bool all_used, stretto_error *err);
-/* A context for `needed` positions, and for `wanted` where the model or --ctx allow it. max_logits: see st_chain_options.
- * Places the chunks first if need be. STRETTO_E_INPUT, by how much, when what is needed does not fit. */
+/* A context for `needed` positions, and for `wanted` where the model or --ctx allow it. max_logits: see
+ * st_chain_options. Places the chunks first if need be. STRETTO_E_INPUT, by how much, when what is needed does not fit.
+ */
 int session_open_chain(session *s, uint32_t needed, uint32_t wanted, uint32_t max_logits, stretto_error *err);
 /* Closes chain and units and opens the units again, as the options now say. */
 int session_reopen_units(session *s, stretto_error *err);
@@ -74,6 +79,12 @@ void session_close(session *s);
 
 /* "0-9", "29, head" */
 void cli_span_text(char *out, size_t size, const st_span *span, bool head);
+
+/* "SmolLM2 Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (20-28) 4 (29, head)"; cut when there are many. */
+void session_title(const session *s, char *out, size_t size);
+
+/* Prints two lines: the model with its split, and the machine with its kernels. */
+void cli_host_line(cli *cx, const session *s);
 
 /* Shapes only, nothing repacked: for commands that run nothing. */
 int session_open_shapes(session *s, stretto_error *err);

@@ -8,17 +8,25 @@
 
 const char *st_finish_name(enum st_finish finish) {
     switch (finish) {
-    case ST_FINISH_LENGTH: return "length";
-    case ST_FINISH_END: return "end";
-    case ST_FINISH_CONTEXT: return "context";
-    case ST_FINISH_STOPPED: return "stopped";
+    case ST_FINISH_LENGTH:
+        return "length";
+    case ST_FINISH_END:
+        return "end";
+    case ST_FINISH_CONTEXT:
+        return "context";
+    case ST_FINISH_STOPPED:
+        return "stopped";
     }
     return "unknown";
 }
 
-static double rate(uint64_t n, uint64_t ns) { return ns ? (double)n * 1e9 / (double)ns : 0; }
+static double rate(uint64_t n, uint64_t ns) {
+    return ns ? (double)n * 1e9 / (double)ns : 0;
+}
 
-double st_generate_prefill_rate(const st_generate_result *r) { return rate(r->n_prompt, r->prefill_ns); }
+double st_generate_prefill_rate(const st_generate_result *r) {
+    return rate(r->n_prompt, r->prefill_ns);
+}
 
 double st_generate_decode_rate(const st_generate_result *r) {
     return r->n_generated > 1 ? rate(r->n_generated - 1, r->decode_ns) : 0;
@@ -30,16 +38,16 @@ static bool cancelled(const st_generate_options *o) {
 
 static int stopped(st_generate_result *result, stretto_error *err) {
     result->finish = ST_FINISH_STOPPED;
-    return st_fail(err, STRETTO_E_STOPPED, "stopped after %u of the prompt's tokens and %u generated ones", result->n_prompt,
-                   result->n_generated);
+    return st_fail(err, STRETTO_E_STOPPED, "stopped after %u of the prompt's tokens and %u generated ones",
+                   result->n_prompt, result->n_generated);
 }
 
 static int check_prompt(const st_chain *chain, const st_generate_options *o, stretto_error *err) {
     uint32_t used = st_chain_length(chain), ctx = st_chain_ctx(chain);
     if (o->n_prompt == 0) return st_fail(err, STRETTO_E_INPUT, "the prompt is empty: it has no tokens to go on from");
     if (o->n_prompt <= ctx - used) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_INPUT, "the prompt has %u tokens, but the context has room for %u%s: %u too many", o->n_prompt,
-                   ctx - used, used ? " more" : "", o->n_prompt - (ctx - used));
+    return st_fail(err, STRETTO_E_INPUT, "the prompt has %u tokens, but the context has room for %u%s: %u too many",
+                   o->n_prompt, ctx - used, used ? " more" : "", o->n_prompt - (ctx - used));
 }
 
 static int read_prompt(st_chain *chain, const st_generate_options *o, st_generate_result *result, stretto_error *err) {

@@ -16,12 +16,12 @@ struct st_sampler {
     st_sampler_options options;
     uint32_t n_vocab;
     st_rng rng;
-    int32_t *recent;      /* [repeat_last] ring of accepted ids */
+    int32_t *recent; /* [repeat_last] ring of accepted ids */
     uint32_t n_recent, next_recent;
-    uint8_t *penalised;   /* [n_vocab] 1 while an id's logit has had its penalty */
-    candidate *heap;      /* [n_vocab] */
-    candidate *kept;      /* [n_vocab] in order of likelihood */
-    double *weight;       /* [n_vocab] of kept */
+    uint8_t *penalised; /* [n_vocab] 1 while an id's logit has had its penalty */
+    candidate *heap;    /* [n_vocab] */
+    candidate *kept;    /* [n_vocab] in order of likelihood */
+    double *weight;     /* [n_vocab] of kept */
 };
 
 static int check_range(const char *name, double value, double most, stretto_error *err) {
@@ -81,7 +81,9 @@ static bool penalises(const st_sampler *s) {
     return penalty > 0 && penalty != 1 && s->options.repeat_last > 0;
 }
 
-bool st_sampler_is_argmax(const st_sampler *s) { return s->options.temperature == 0 && !penalises(s); }
+bool st_sampler_is_argmax(const st_sampler *s) {
+    return s->options.temperature == 0 && !penalises(s);
+}
 
 void st_sampler_accept(st_sampler *s, int32_t id) {
     if (id < 0 || (uint32_t)id >= s->n_vocab || s->options.repeat_last == 0) return;
@@ -91,7 +93,9 @@ void st_sampler_accept(st_sampler *s, int32_t id) {
 }
 
 /* Whether a comes before b: the more likely, of equals the smaller id. */
-static bool before(candidate a, candidate b) { return a.logit > b.logit || (a.logit == b.logit && a.id < b.id); }
+static bool before(candidate a, candidate b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
 
 /* All tokens with their penalised logits into heap, in order of id. */
 static void load_candidates(st_sampler *s, const float *logits) {
@@ -133,8 +137,8 @@ static void sift_down(candidate *heap, uint32_t n, uint32_t at) {
 }
 
 /* Moves the likeliest candidates from heap to kept, at most `most` of them, until `enough` probability (of `total`, in
- * units of the likeliest one) is reached or the next is below min_logit. Building a heap is linear, and few are taken, so
- * a large vocabulary is never sorted. */
+ * units of the likeliest one) is reached or the next is below min_logit. Building a heap is linear, and few are taken,
+ * so a large vocabulary is never sorted. */
 static uint32_t take_best(st_sampler *s, uint32_t most, double enough, float min_logit) {
     uint32_t n = s->n_vocab, kept = 0;
     double held = 0;

@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 typedef struct st_sampler_options {
-    double temperature;     /* 0: greedy */
-    uint32_t top_k;         /* keep the k most probable; 0: all */
-    double top_p;           /* keep the fewest that hold this much probability together; 0 or 1: all */
-    double min_p;           /* keep those at least this share of the most probable one; 0: all */
-    double repeat_penalty;  /* logits of recent tokens are divided (positive) or multiplied (negative) by it; 0 or 1: off
-                               [Keskar et al. 2019, CTRL, section 4.1] */
-    uint32_t repeat_last;   /* how many recent tokens, prompt included; 0: no penalty */
+    double temperature;    /* 0: greedy */
+    uint32_t top_k;        /* keep the k most probable; 0: all */
+    double top_p;          /* keep the fewest that hold this much probability together; 0 or 1: all */
+    double min_p;          /* keep those at least this share of the most probable one; 0: all */
+    double repeat_penalty; /* logits of recent tokens are divided (positive) or multiplied (negative) by it; 0 or 1: off
+                              [Keskar et al. 2019, CTRL, section 4.1] */
+    uint32_t repeat_last;  /* how many recent tokens, prompt included; 0: no penalty */
     uint64_t seed;
 } st_sampler_options;
 
@@ -35,8 +35,8 @@ void st_sampler_reset(st_sampler *sampler);
 /* Tells of a token that the text now holds (prompt and generated alike); ids outside the vocabulary are ignored. */
 void st_sampler_accept(st_sampler *sampler, int32_t id);
 
-/* The next token for logits[n_vocab], which are left as they are. NaN is taken for the least likely. Does not accept it.
- * Allocates nothing. */
+/* The next token for logits[n_vocab], which are left as they are. NaN is taken for the least likely. Does not accept
+ * it. Allocates nothing. */
 int32_t st_sampler_pick(st_sampler *sampler, const float *logits);
 
 /* True when the pick is the plain argmax, so that no logits need to be looked at. */

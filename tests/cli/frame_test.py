@@ -10,8 +10,20 @@ import tempfile
 import support
 from support import DONE, FAILED, GOLDEN, LLAMA, PAGES, REFUSED, STRETTO, USAGE
 
-COMMANDS = ["probe", "audit", "spike", "run", "bench", "inspect", "tokenize", "logits", "perplexity", "units", "synth",
-            "help"]
+COMMANDS = [
+    "probe",
+    "audit",
+    "spike",
+    "run",
+    "bench",
+    "inspect",
+    "tokenize",
+    "logits",
+    "perplexity",
+    "units",
+    "synth",
+    "help",
+]
 
 
 class Help(support.CommandTest):
@@ -40,12 +52,20 @@ class Help(support.CommandTest):
                 self.assertIn("--json", self.done(command, "--help").decode(), command)
 
     def test_options_of_the_fixed_command_line(self):
-        fixed = {"tokenize": "-m -p -f --special --bos", "logits": "-m --ids --at --last --top --full --json",
-                 "run": "-m -p -f -n --dump-ids --chunks --units --place --threads --chat --temp --top-k --top-p --min-p "
-                        "--repeat-penalty --seed --kv-type --ctx",
-                 "perplexity": "-m -f --ids --json", "inspect": "--json", "audit": "-m --json",
-                 "probe": "-m --pairs --arrangement --rounds --budget --seed --json", "spike": "-m -o",
-                 "bench": "-m -p -n -d -r --threads --json", "synth": "--like --type --scale -o", "units": "--json"}
+        fixed = {
+            "tokenize": "-m -p -f --special --bos",
+            "logits": "-m --ids --at --last --top --full --json",
+            "run": "-m -p -f -n --dump-ids --chunks --units --place --threads --chat --temp --top-k --top-p --min-p "
+            "--repeat-penalty --seed --kv-type --ctx",
+            "perplexity": "-m -f --ids --json",
+            "inspect": "--json",
+            "audit": "-m --json",
+            "probe": "-m --pairs --arrangement --rounds --budget --seed --json",
+            "spike": "-m -o",
+            "bench": "-m -p -n -d -r --threads --json",
+            "synth": "--like --type --scale -o",
+            "units": "--json",
+        }
         for command, options in fixed.items():
             text = self.done(command, "--help").decode()
             for option in options.split():
@@ -109,8 +129,13 @@ class Models(support.CommandTest):
         self.program = os.path.join(self.folder.name, "bin", "stretto")
         os.mkdir(os.path.dirname(self.program))
         shutil.copy(STRETTO, self.program)
-        self.env = {"STRETTO_MODELS": None, "XDG_DATA_HOME": None, "HOME": self.folder.name, "cwd": self.folder.name,
-                    "program": self.program}
+        self.env = {
+            "STRETTO_MODELS": None,
+            "XDG_DATA_HOME": None,
+            "HOME": self.folder.name,
+            "cwd": self.folder.name,
+            "program": self.program,
+        }
 
     def test_missing(self):
         self.fails(FAILED, "inspect", "smollm2", says=["smollm2", "scripts/get-model smollm2"], **self.env)
@@ -158,8 +183,14 @@ class Refused(support.CommandTest):
 
 class Output(support.CommandTest):
     def shell(self, line):
-        return subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
-                              env=support.environment(S=STRETTO, M=LLAMA), check=False)
+        return subprocess.run(
+            ["sh", "-c", line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=100,
+            env=support.environment(S=STRETTO, M=LLAMA),
+            check=False,
+        )
 
     def test_full_disk(self):
         for command in ("help", "units --json", "tokenize -m $M -p x", "run -q -m $M -p x -n 2", "inspect $M --json"):
@@ -243,8 +274,12 @@ class Pages(support.CommandTest):
         pages = os.path.join(PAGES, "man")
         self.assertEqual(sorted(os.listdir(pages)), sorted(["stretto.1"] + [f"stretto-{c}.1" for c in COMMANDS]))
         for name in os.listdir(pages):
-            result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", os.path.join(pages, name)], stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, check=False)
+            result = subprocess.run(
+                ["groff", "-man", "-Tutf8", "-ww", os.path.join(pages, name)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
             self.assertEqual((result.returncode, result.stderr), (0, b""), name)
             self.assertIn(b"EXIT STATUS", re.sub(rb"\x1b\[\d*m|.\x08", b"", result.stdout), name)
 
@@ -268,8 +303,11 @@ class BashCompletion(support.CommandTest):
 
     def offers(self, *words):
         script = self.done("help", "--completion", "bash").decode()
-        script += f"\nCOMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _stretto; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
-        result = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=GOLDEN, check=True)
+        script += f"\nCOMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _stretto\n"
+        script += "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
+        result = subprocess.run(
+            ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=GOLDEN, check=True
+        )
         self.assertEqual(result.stderr, b"")
         return result.stdout.decode().split()
 
@@ -281,7 +319,9 @@ class BashCompletion(support.CommandTest):
         self.assertEqual(self.offers("stretto", "run", "--kv"), ["--kv-type"])
         self.assertEqual(self.offers("stretto", "run", "--kv-type", "f3"), ["f32"])
         self.assertEqual(self.offers("stretto", "run", "-m", "smol"), ["smollm2"])
-        self.assertEqual(sorted(self.offers("stretto", "inspect", "tiny-llama-F")), ["tiny-llama-F32.gguf", "tiny-llama-F32.json"])
+        self.assertEqual(
+            sorted(self.offers("stretto", "inspect", "tiny-llama-F")), ["tiny-llama-F32.gguf", "tiny-llama-F32.json"]
+        )
         self.assertEqual(self.offers("stretto", "run", "-f", "perp"), ["perplexity.json"])
         self.assertEqual(self.offers("stretto", "run", "-n", "x"), [])
 

@@ -41,20 +41,28 @@ class Inspect(support.CommandTest):
         for c in chunks:
             self.assertGreater(c["bytes"], 0)
             self.assertGreater(c["operations"], 0)
-            own = [layer for layer in range(c["layers"][0], c["layers"][1] + 1)
-                   if got["shapes"]["per_layer"][layer]["kv_layer"] == layer]
+            own = [
+                layer
+                for layer in range(c["layers"][0], c["layers"][1] + 1)
+                if got["shapes"]["per_layer"][layer]["kv_layer"] == layer
+            ]
             self.assertEqual(c["kv"]["owned"], own)
 
     def test_bytes_and_operations_of_a_known_model(self):
         got = self.done_json("inspect", LLAMA, "--chunks", "1")
         self.assertEqual(len(got["chunks"]), 1)
         tensors = self.done_json("inspect", LLAMA, "--tensors")["tensors"]
-        weights = sum(t["bytes"] for t in tensors if t["name"] != "token_embd.weight" and t["name"] != "rope_freqs.weight")
+        weights = sum(
+            t["bytes"] for t in tensors if t["name"] != "token_embd.weight" and t["name"] != "rope_freqs.weight"
+        )
         if not any(t["name"] == "output.weight" for t in tensors):
             weights += next(t["bytes"] for t in tensors if t["name"] == "token_embd.weight")
         self.assertEqual(got["chunks"][0]["bytes"], weights)
-        matrices = sum(t["bytes"] // 4 for t in tensors
-                       if len(t["dims"]) == 2 and (t["name"] != "token_embd.weight" or got["shapes"]["tied_head"]))
+        matrices = sum(
+            t["bytes"] // 4
+            for t in tensors
+            if len(t["dims"]) == 2 and (t["name"] != "token_embd.weight" or got["shapes"]["tied_head"])
+        )
         self.assertEqual(got["chunks"][0]["operations"], matrices)
 
     def test_borrowed_kv(self):
@@ -77,9 +85,9 @@ class Inspect(support.CommandTest):
 class Units(support.CommandTest):
     def test_machine(self):
         got = self.done_json("units")
-        self.assertEqual(sum(core["hardware_threads"] for core in got["host"]["cores"]), CORES)
+        self.assertEqual(sum(core["hardware_threads"] for core in got["cores"]), CORES)
         self.assertEqual(len(got["units"]), 1)
-        self.assertEqual(got["units"][0]["cores"], list(range(len(got["host"]["cores"]))))
+        self.assertEqual(got["units"][0]["cores"], list(range(len(got["cores"]))))
         self.assertIn("scalar", got["kernels"]["usable"])
         self.assertIn(got["kernels"]["chosen"], got["kernels"]["usable"])
         self.assertIn(got["host"]["cpu"], self.done("units").decode())
@@ -88,7 +96,7 @@ class Units(support.CommandTest):
         self.assertEqual(self.done_json("units", STRETTO_CPU="scalar")["kernels"]["chosen"], "scalar")
 
     def test_sets(self):
-        if len(self.done_json("units")["host"]["cores"]) < 2:
+        if len(self.done_json("units")["cores"]) < 2:
             self.skipTest("one core")
         got = self.done_json("units", "--units", "cpu:0,cpu:1")["units"]
         self.assertEqual([unit["name"] for unit in got], ["cpu:0", "cpu:1"])
@@ -131,8 +139,7 @@ class Audit(support.CommandTest):
 class Bench(support.CommandTest):
     def test_rows_and_samples(self):
         got = self.done_json("bench", "-m", LLAMA, "-p", "8,16", "-n", "4", "-d", "0,32", "-r", "3", "--threads", "1")
-        self.assertEqual([t["name"] for t in got["tests"]],
-                         ["pp8", "pp16", "pp8@d32", "pp16@d32", "tg4", "tg4@d32"])
+        self.assertEqual([t["name"] for t in got["tests"]], ["pp8", "pp16", "pp8@d32", "pp16@d32", "tg4", "tg4@d32"])
         for t in got["tests"]:
             speed = t["tokens_per_s"]
             self.assertEqual(len(speed["samples"]), 3)
@@ -181,18 +188,28 @@ class Spike(support.CommandTest):
         self.assertTrue(got["complete"])
         self.assertEqual(log.count("[Spike] overlap factor"), 8)
         self.assertEqual(len(re.findall(r"^ids( \d+){8}$", log, re.M)), 16)
-        for title in ("# Staged chunk pipelining", "## TL;DR", "## Methodology", "## Results", "## Verdict", "## Raw data"):
+        for title in (
+            "# Staged chunk pipelining",
+            "## TL;DR",
+            "## Methodology",
+            "## Results",
+            "## Verdict",
+            "## Raw data",
+        ):
             self.assertIn(title, text)
 
     def check_probe(self, probe):
-        self.assertEqual((probe["a"], probe["b"]), (1, 3))
+        self.assertEqual((probe["a"], probe["b"]), ("1", "3"))
         median = {arm: statistics.median(samples) for arm, samples in probe["samples"].items()}
         self.assertEqual({len(samples) for samples in probe["samples"].values()}, {10})
-        shorter = min(median["solo_a"], median["solo_b"])
-        factor = (median["solo_a"] + median["solo_b"] - median["parallel"]) / shorter
-        self.assertAlmostEqual(probe["overlap_factor"]["value"], factor, 3)
-        serial = (median["serial"] - median["parallel"]) / shorter
-        self.assertAlmostEqual(probe["overlap_factor_serial"]["value"], serial, 3)
+        self.assertEqual(sorted(median), ["parallel_ns", "serial_ns", "solo_a_ns", "solo_b_ns"])
+        for arm, ns in median.items():
+            self.assertEqual(probe[arm], ns)
+        shorter = min(median["solo_a_ns"], median["solo_b_ns"])
+        factor = (median["solo_a_ns"] + median["solo_b_ns"] - median["parallel_ns"]) / shorter
+        self.assertAlmostEqual(probe["overlap_factor"]["value"], factor, 6)
+        serial = (median["serial_ns"] - median["parallel_ns"]) / shorter
+        self.assertAlmostEqual(probe["overlap_factor_serial"]["value"], serial, 6)
         self.assertLessEqual(probe["overlap_factor"]["lo"], probe["overlap_factor"]["hi"])
 
     def test_folder_that_cannot_be_written(self):
@@ -209,11 +226,13 @@ class Spike(support.CommandTest):
 
     def test_interrupted(self):
         with tempfile.TemporaryDirectory() as folder:
-            process = subprocess.Popen([STRETTO, "spike", "-m", LLAMA, "-o", folder, "-n", "100", "-r", "50"],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=support.environment())
-            log = os.path.join(folder, "spike.log")
-            while process.poll() is None and not (os.path.exists(log) and os.path.getsize(log)):
-                time.sleep(0.02)
+            process = subprocess.Popen(
+                [STRETTO, "spike", "-m", LLAMA, "-o", folder, "-n", "100", "-r", "50"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=support.environment(),
+            )
+            time.sleep(2)
             process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, INTERRUPTED, errors)
@@ -222,26 +241,168 @@ class Spike(support.CommandTest):
                 self.assertFalse(json.load(file)["complete"])
 
 
+class Probe(support.CommandTest):
+    def check_row(self, row, rounds):
+        samples = row["samples"]
+        arms = ["solo_a", "solo_b", "serial", "parallel"] + (["queued"] if row["unit_a"] == row["unit_b"] else [])
+        for arm in arms:
+            self.assertEqual(len(samples[arm + "_ns"]), rounds)
+            self.assertAlmostEqual(row[arm + "_ns"], statistics.median(samples[arm + "_ns"]), delta=1)
+        shorter = "solo_a_ns" if row["solo_a_ns"] <= row["solo_b_ns"] else "solo_b_ns"
+        factors = [
+            (a + b - p) / s
+            for a, b, p, s in zip(samples["solo_a_ns"], samples["solo_b_ns"], samples["parallel_ns"], samples[shorter])
+        ]
+        self.assertAlmostEqual(row["overlap_factor"]["value"], statistics.median(factors), 6)
+        self.assertLessEqual(row["overlap_factor"]["lo"], row["overlap_factor"]["value"])
+        self.assertGreaterEqual(row["overlap_factor"]["hi"], row["overlap_factor"]["value"])
+        for key in ("overlap_factor_serial", "speedup", "slowdown_a", "slowdown_b", "overlap", "cause"):
+            self.assertIn(key, row)
+        self.assertEqual("overlap_factor_unit" in row, row["unit_a"] == row["unit_b"])
+        self.assertEqual(row["worth"]["one_stream"]["verdict"], "impossible")
+
+    def test_default_arrangements(self):
+        got = self.done_json("probe", "-m", LLAMA, "--rounds", "10", "--pairs", "1,3")
+        rows = {row["arrangement"]: row for row in got["pairs"]}
+        self.assertEqual(len(rows), len(got["pairs"]))
+        self.assertIn("one-unit", rows)
+        self.assertEqual(rows["one-unit"]["unit_a"], rows["one-unit"]["unit_b"])
+        self.assertNotIn("threads", rows)  # the same as the others, unless asked for
+        if CORES > 1:
+            self.assertNotEqual(rows["two-units"]["unit_a"], rows["two-units"]["unit_b"])
+        for row in got["pairs"]:
+            self.assertEqual((row["a"], row["b"]), ("1", "3"))
+            if row.get("samples"):
+                self.check_row(row, 10)
+        self.assertEqual(got["cache"], "step")
+        for key in ("version", "command_line", "host", "seed"):
+            self.assertIn(key, got)
+
+    def test_default_pairs_are_the_spikes_and_the_heaviest(self):
+        chunks = self.done_json("inspect", LLAMA)["chunks"]
+        heaviest = sorted(sorted(range(4), key=lambda i: (-chunks[i]["bytes"], i))[:2])
+        got = self.done_json("probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit")["pairs"]
+        pairs = [[int(row["a"]), int(row["b"])] for row in got]
+        expected = [[1, 3]] + ([[i + 1 for i in heaviest]] if [i + 1 for i in heaviest] != [1, 3] else [])
+        self.assertEqual(pairs, expected)
+
+    def test_pairs(self):
+        words = ["probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit", "--cache", "warm"]
+        for text, expected in (
+            ("2,4", [("2", "4")]),
+            ("1,2 4,3", [("1", "2"), ("4", "3")]),
+            ("1,2; 1,2", [("1", "2")]),
+        ):
+            got = self.done_json(*words, "--pairs", text)
+            self.assertEqual([(row["a"], row["b"]) for row in got["pairs"]], expected)
+            self.assertEqual(got["cache"], "warm")
+        self.assertEqual(len(self.done_json(*words, "--pairs", "all")["pairs"]), 6)
+        self.assertEqual(len(self.done_json(*words, "--chunks", "2")["pairs"]), 1)
+
+    def test_own_units(self):
+        if CORES < 2:
+            self.skipTest("one core")
+        words = ["probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "two-units", "--pairs", "1,3"]
+        for options in (["--units", "cpu:1,cpu:0"], ["--place", "1=cpu:1,3=cpu:0"]):
+            row = self.done_json(*words, *options)["pairs"][0]
+            self.assertEqual((row["unit_a"], row["unit_b"]), ("cpu:1", "cpu:0"))
+
+    def test_one_core(self):
+        allowed = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(allowed)})
+        try:
+            got = self.done_json("probe", "-m", LLAMA, "--rounds", "2", "--pairs", "1,3")
+            self.fails(USAGE, "probe", "-m", LLAMA, "--arrangement", "two-units", says=["two-units", "one core"])
+        finally:
+            os.sched_setaffinity(0, allowed)
+        rows = {row["arrangement"]: row for row in got["pairs"]}
+        self.assertIn("one core", json.dumps(rows["two-units"]))
+        self.assertTrue(rows["one-unit"]["samples"])
+
+    def test_text_and_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = self.done("probe", "-m", LLAMA, "--rounds", "10", "--pairs", "1,3", "-o", folder).decode()
+            self.assertEqual(sorted(os.listdir(folder)), ["probe.csv", "probe.json", "probe.md"])
+            with open(os.path.join(folder, "probe.json"), encoding="utf-8") as file:
+                self.assertTrue(json.load(file)["pairs"])
+            self.assertIn(os.path.join(folder, "probe.md"), text)
+        table = text.split(folder)[0]
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        for words in ("1 || 3", "one unit", "worth it?"):
+            self.assertIn(words, table)
+
+    def test_wrong_words(self):
+        self.fails(
+            USAGE,
+            "probe",
+            "-m",
+            LLAMA,
+            "--pairs",
+            "1,9",
+            says="no chunk 9: the model has 4 (1 to 4); --chunks changes that",
+        )
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "0,1", says="no chunk 0")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "2,2", says="chunk 2 twice")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1", says="1,3")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1,3x", says="1,3x")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--chunks", "1", says="two chunks")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--arrangement", "magic", says=["magic", "one-unit"])
+        self.fails(USAGE, "probe", "-m", LLAMA, "--budget", "soon", says="soon")
+        self.fails(FAILED, "probe", "-m", LLAMA, "-o", "/proc/nowhere", says="/proc/nowhere")
+
+    def test_full_disk_for_a_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("/dev/full", os.path.join(folder, "probe.json"))
+            result = support.run("probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit", "-o", folder)
+            self.assertEqual(result.returncode, FAILED, result.stderr)
+            self.assertIn(b"probe.json", result.stderr)
+            self.assertIn(b"1 || 3", result.stdout)
+            self.assertTrue(os.path.getsize(os.path.join(folder, "probe.md")))
+
+    def test_interrupted_keeps_the_rounds(self):
+        process = subprocess.Popen(
+            [STRETTO, "probe", "-m", LLAMA, "--rounds", "1000000", "--budget", "0", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+        )
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertTrue(json.loads(out)["pairs"][0]["samples"]["parallel_ns"])
+
+
 class Synth(support.CommandTest):
     def test_writes_a_model_that_runs(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "small.gguf")
-            self.assertEqual(self.done("synth", "--like", "smollm2-135m", "--type", "q4_1", "--scale", "1/8", "-o", path), b"")
+            self.assertEqual(
+                self.done("synth", "--like", "smollm2-135m", "--type", "q4_1", "--scale", "1/8", "-o", path), b""
+            )
             got = self.done_json("inspect", path)
             self.assertTrue(got["supported"], got)
             self.assertEqual(got["shapes"]["layers"], 30)
-            self.assertTrue(self.done("run", "-q", "-m", path, "-p", "hi", "-n", "3", "--ignore-eos", "--dump-ids").split())
+            self.assertTrue(
+                self.done("run", "-q", "-m", path, "-p", "hi", "-n", "3", "--ignore-eos", "--dump-ids").split()
+            )
 
     def test_wrong_words(self):
         self.fails(USAGE, "synth", "--like", "gpt-9", "-o", "x", says="gpt-9")
         self.fails(USAGE, "synth", "--like", "smollm2-135m", "--type", "q9", "-o", "x", says="q9")
         self.fails(USAGE, "synth", "--like", "smollm2-135m", "--scale", "2", "-o", "x", says="2")
-        self.fails(FAILED, "synth", "--like", "smollm2-135m", "--scale", "1/8", "-o", "/proc/x.gguf", says="/proc/x.gguf")
+        self.fails(
+            FAILED, "synth", "--like", "smollm2-135m", "--scale", "1/8", "-o", "/proc/x.gguf", says="/proc/x.gguf"
+        )
 
     def test_interrupted_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
-            process = subprocess.Popen([STRETTO, "synth", "--like", "gemma4-e4b", "-o", os.path.join(folder, "big.gguf")],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=support.environment())
+            process = subprocess.Popen(
+                [STRETTO, "synth", "--like", "gemma4-e4b", "-o", os.path.join(folder, "big.gguf")],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=support.environment(),
+            )
             while process.poll() is None and not os.listdir(folder):
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -19,8 +20,20 @@ class Ids(support.CommandTest):
 
     def greedy(self, model, *options, n=16, **env):
         ids = support.golden(os.path.basename(model).replace(".gguf", ".json"))["ids"]
-        return self.ids("run", "-m", model, "--ids", "-", "-n", n, "--dump-ids", "--ignore-eos", *options,
-                        stdin=" ".join(map(str, ids)), **env)
+        return self.ids(
+            "run",
+            "-m",
+            model,
+            "--ids",
+            "-",
+            "-n",
+            n,
+            "--dump-ids",
+            "--ignore-eos",
+            *options,
+            stdin=" ".join(map(str, ids)),
+            **env,
+        )
 
     def test_golden(self):
         for name in ("tiny-llama-F32", "tiny-gemma3-F32"):
@@ -31,11 +44,24 @@ class Ids(support.CommandTest):
     def test_arrangements(self):
         for model in (LLAMA, GEMMA):
             expected = self.greedy(model, n=40)
-            arrangements = [["--chunks", "1"], ["--chunks", "2"], ["--chunks", "0-0,1-2,3-3"], ["--threads", "1"], ["--batch", "1"],
-                            ["--batch", "7"], ["--units", "cpu:0"], ["--place", "2=cpu:0"], ["--ctx", "200"]]
+            arrangements = [
+                ["--chunks", "1"],
+                ["--chunks", "2"],
+                ["--chunks", "0-0,1-2,3-3"],
+                ["--threads", "1"],
+                ["--batch", "1"],
+                ["--batch", "7"],
+                ["--units", "cpu:0"],
+                ["--place", "2=cpu:0"],
+                ["--ctx", "200"],
+            ]
             if CORES > 1:
-                arrangements += [["--place", "1=cpu:0,3=cpu:1"], ["--units", "cpu:0,cpu:1", "--place", "1-2=cpu:1"],
-                                 ["--units", "cpu:0+1"], ["--units", "cpu:0-1"]]
+                arrangements += [
+                    ["--place", "1=cpu:0,3=cpu:1"],
+                    ["--units", "cpu:0,cpu:1", "--place", "1-2=cpu:1"],
+                    ["--units", "cpu:0+1"],
+                    ["--units", "cpu:0-1"],
+                ]
             layers = self.done_json("inspect", model)["shapes"]["layers"]
             for options in arrangements:
                 if "0-0,1-2,3-3" in options and layers != 4:
@@ -51,8 +77,7 @@ class Ids(support.CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         self.assertEqual([int(word) for word in result.stdout.split()], expected)
         lines = [line for line in result.stderr.decode().splitlines() if line.startswith("[Spike]")]
-        self.assertIn("chunk1", lines[0])
-        self.assertIn("chunk3", lines[0])
+        self.assertRegex(lines[0], r"chunk 1 on \S+ \|\| chunk 3 on \S+")
         for arm in ("solo_a", "solo_b", "serial", "parallel"):
             trials = [line for line in lines if line.startswith(f"[Spike] {arm} ms:")]
             self.assertEqual(len(trials), 1)
@@ -61,7 +86,7 @@ class Ids(support.CommandTest):
         self.assertNotIn("[Spike]", support.run(*words, stdin=stdin, CHUNK_PIPELINE_SPIKE="0").stderr.decode())
 
     def test_the_spike_with_few_chunks(self):
-        for chunks, said in (("2", "chunk2"), ("1", "warning")):
+        for chunks, said in (("2", "chunk 2 on"), ("1", "warning")):
             result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "2", "--chunks", chunks, CHUNK_PIPELINE_SPIKE="1")
             self.assertEqual(result.returncode, DONE)
             self.assertIn(said, result.stderr.decode())
@@ -88,7 +113,9 @@ class Text(support.CommandTest):
         got = self.done_json("run", "-m", LLAMA, "-p", "hello", "-n", "30")
         self.assertEqual(len(got["ids"]), got["generated_tokens"])
         text = self.done("run", "-m", LLAMA, "-p", "hello", "-n", "30")
-        self.assertEqual(text.decode("utf-8", "replace"), got["text"])
+        self.assertEqual(
+            re.sub("\ufffd+", "\ufffd", text.decode("utf-8", "replace")), re.sub("\ufffd+", "\ufffd", got["text"])
+        )
 
     def test_bos_is_added(self):
         got = self.done_json("run", "-m", GEMMA, "-p", "hello", "-n", "1")
@@ -119,11 +146,23 @@ class Text(support.CommandTest):
         self.assertTrue(self.ids("run", "-m", GEMMA, "-p", "", "-n", "1", "--dump-ids"))  # its BOS is a prompt
 
     def test_prompt_that_does_not_fit(self):
-        self.fails(REFUSED, "run", "-m", LLAMA, "--ids", "-", "--ctx", "8", stdin="1 2 3 4 5 6 7 8 9 10",
-                   says=["10 tokens", "context of 8", "2 too many"])
+        self.fails(
+            REFUSED,
+            "run",
+            "-m",
+            LLAMA,
+            "--ids",
+            "-",
+            "--ctx",
+            "8",
+            stdin="1 2 3 4 5 6 7 8 9 10",
+            says=["10 tokens", "context of 8", "2 too many"],
+        )
 
     def test_context_fills(self):
-        got = self.done_json("run", "-m", LLAMA, "--ids", "-", "--ctx", "10", "-n", "50", "--ignore-eos", stdin="1 2 3 4 5")
+        got = self.done_json(
+            "run", "-m", LLAMA, "--ids", "-", "--ctx", "10", "-n", "50", "--ignore-eos", stdin="1 2 3 4 5"
+        )
         self.assertEqual((got["finish_reason"], got["generated_tokens"]), ("context", 6))
 
 
@@ -183,20 +222,23 @@ class Units(support.CommandTest):
         os.sched_setaffinity(0, {min(allowed)})
         try:
             self.assertEqual(self.ids(*words), expected)
-            self.assertEqual(len(self.done_json("units")["host"]["cores"]), 1)
+            self.assertEqual(len(self.done_json("units")["cores"]), 1)
         finally:
             os.sched_setaffinity(0, allowed)
 
 
 class Interrupts(support.CommandTest):
     def start(self, *words, stdin=subprocess.DEVNULL):
-        return subprocess.Popen([STRETTO, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                env=support.environment())
+        return subprocess.Popen(
+            [STRETTO, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=support.environment()
+        )
 
     def test_generation_keeps_what_there_is(self):
         # The tiny model's context ends a run in a moment, so it is interrupted as soon as something has come.
         for tries in range(20):
-            process = self.start("run", "-m", LLAMA, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos", "--dump-ids")
+            process = self.start(
+                "run", "-m", LLAMA, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos", "--dump-ids"
+            )
             first = process.stdout.read(1)
             process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=60)
@@ -249,8 +291,14 @@ class RealModels(support.CommandTest):
         self.check_greedy("gemma3-270m.gguf", "real-gemma3-270m.json")
 
     def test_chat_ends_its_turn(self):
-        got = self.done_json("run", "-m", self.model("SmolLM2-135M-Instruct.Q4_1.gguf"), "--chat", "-p",
-                             "What is the capital of France? Answer in one word.")
+        got = self.done_json(
+            "run",
+            "-m",
+            self.model("SmolLM2-135M-Instruct.Q4_1.gguf"),
+            "--chat",
+            "-p",
+            "What is the capital of France? Answer in one word.",
+        )
         self.assertEqual(got["finish_reason"], "end")
         self.assertIn("Paris", got["text"])
         self.assertNotIn("<|im_end|>", got["text"])

@@ -30,8 +30,16 @@ def run(*words, stdin=b"", cwd=None, program=STRETTO, timeout=300, **env):
     """Runs stretto; the result has returncode, and stdout and stderr as bytes."""
     if isinstance(stdin, str):
         stdin = stdin.encode()
-    return subprocess.run([program, *map(str, words)], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          cwd=cwd, timeout=timeout, env=environment(**env), check=False)
+    return subprocess.run(
+        [program, *map(str, words)],
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        timeout=timeout,
+        env=environment(**env),
+        check=False,
+    )
 
 
 def golden(name):

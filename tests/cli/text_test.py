@@ -22,8 +22,10 @@ class Tokenize(support.CommandTest):
                 self.assertEqual(self.ids("tokenize", "-m", model, "-f", "-", stdin=text), case["ids"], case)
 
     def test_bytes_are_kept(self):
-        ids = {text: self.ids("tokenize", "-m", LLAMA, stdin=text)
-               for text in (b"a\nb", b"a\r\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb", b"a\0b", b"a b", b"a", b"")}
+        ids = {
+            text: self.ids("tokenize", "-m", LLAMA, stdin=text)
+            for text in (b"a\nb", b"a\r\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb", b"a\0b", b"a b", b"a", b"")
+        }
         self.assertEqual(len(set(map(tuple, ids.values()))), len(ids), ids)
         self.assertEqual(ids[b""], [])
         with tempfile.NamedTemporaryFile() as file:
@@ -54,7 +56,9 @@ class Tokenize(support.CommandTest):
         with tempfile.NamedTemporaryFile(suffix=".gguf") as file, open(LLAMA, "rb") as original:
             file.write(original.read().replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0zebra", 1))
             file.flush()
-            self.assertEqual(self.ids("tokenize", "-m", file.name, "-p", "hello"), self.ids("tokenize", "-m", LLAMA, "-p", "hello"))
+            self.assertEqual(
+                self.ids("tokenize", "-m", file.name, "-p", "hello"), self.ids("tokenize", "-m", LLAMA, "-p", "hello")
+            )
             self.fails(REFUSED, "run", "-m", file.name, "-p", "hi", says=["zebra", "llama", "gemma3"])
 
     def test_text_must_come_from_somewhere(self):
@@ -67,13 +71,26 @@ class Logits(support.CommandTest):
         golden = support.golden(f"{name}.json")
         model = os.path.join(GOLDEN, f"{name}.gguf")
         positions = sorted(map(int, golden["logits"]))
-        got = self.done_json("logits", "-m", model, "--ids", "-", "--full", "--at", ",".join(map(str, positions)), *options,
-                             stdin=json.dumps(golden["ids"]), STRETTO_CPU="scalar")
+        got = self.done_json(
+            "logits",
+            "-m",
+            model,
+            "--ids",
+            "-",
+            "--full",
+            "--at",
+            ",".join(map(str, positions)),
+            *options,
+            stdin=json.dumps(golden["ids"]),
+            STRETTO_CPU="scalar",
+        )
         self.assertEqual([row["position"] for row in got["at"]], positions)
         for row in got["at"]:
             wanted = golden["logits"][str(row["position"])]
             self.assertEqual(len(row["logits"]), len(wanted))
-            self.assertLess(max(abs(a - b) for a, b in zip(row["logits"], wanted)), tolerance, f"{name}, position {row['position']}")
+            self.assertLess(
+                max(abs(a - b) for a, b in zip(row["logits"], wanted)), tolerance, f"{name}, position {row['position']}"
+            )
 
     def test_golden_logits(self):
         for name in TINY:
@@ -82,8 +99,18 @@ class Logits(support.CommandTest):
     def test_argmax_at_every_position(self):
         golden = support.golden("tiny-llama-F32.json")
         n = len(golden["ids"])
-        got = self.done_json("logits", "-m", LLAMA, "--ids", "-", "--kv-type", "f32", "--at", ",".join(map(str, range(n))),
-                             stdin=" ".join(map(str, golden["ids"])))
+        got = self.done_json(
+            "logits",
+            "-m",
+            LLAMA,
+            "--ids",
+            "-",
+            "--kv-type",
+            "f32",
+            "--at",
+            ",".join(map(str, range(n))),
+            stdin=" ".join(map(str, golden["ids"])),
+        )
         self.assertEqual([row["argmax"] for row in got["at"]], golden["argmax_per_position"])
 
     def test_top_and_margin(self):
@@ -98,14 +125,18 @@ class Logits(support.CommandTest):
         full = self.done_json("logits", "-m", LLAMA, "--ids", "-", "--last", "--full", stdin="1 13 200")["at"][0]
         best = sorted(range(len(full["logits"])), key=lambda i: (-full["logits"][i], i))[:3]
         self.assertEqual([i for i, _ in row["top"]], best)
-        self.assertEqual(len(self.done_json("logits", "-m", LLAMA, "--ids", "-", "--top", "1", stdin="1")["at"][0]["top"]), 1)
+        self.assertEqual(
+            len(self.done_json("logits", "-m", LLAMA, "--ids", "-", "--top", "1", stdin="1")["at"][0]["top"]), 1
+        )
 
     def test_positions_in_any_order_once_each(self):
         got = self.done_json("logits", "-m", LLAMA, "--ids", "-", "--at", "2,0,2", stdin="1 13 200")
         self.assertEqual([row["position"] for row in got["at"]], [0, 2])
 
     def test_text_form(self):
-        self.assertRegex(self.done("logits", "-m", LLAMA, "--ids", "-", stdin="1 13").decode(), r"^position 1, margin \d")
+        self.assertRegex(
+            self.done("logits", "-m", LLAMA, "--ids", "-", stdin="1 13").decode(), r"^position 1, margin \d"
+        )
 
     def test_bad_ids(self):
         self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", stdin="1 13\n9x", says=["line 2", "9x"])
@@ -114,11 +145,23 @@ class Logits(support.CommandTest):
         self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", stdin="99999999999999999999999", says="vocabulary")
         self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", stdin=" \n", says="no token ids")
         self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", stdin=b"1 \x00 2", says="line 1")
-        self.fails(USAGE, "logits", "-m", LLAMA, "--ids", "-", "--at", "3", stdin="1 2 3", says=["position 3", "0 to 2"])
+        self.fails(
+            USAGE, "logits", "-m", LLAMA, "--ids", "-", "--at", "3", stdin="1 2 3", says=["position 3", "0 to 2"]
+        )
 
     def test_too_many_ids_for_the_context(self):
-        self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", "--ctx", "4", stdin="1 2 3 4 5 6",
-                   says=["6 tokens", "context of 4", "2 too many"])
+        self.fails(
+            REFUSED,
+            "logits",
+            "-m",
+            LLAMA,
+            "--ids",
+            "-",
+            "--ctx",
+            "4",
+            stdin="1 2 3 4 5 6",
+            says=["6 tokens", "context of 4", "2 too many"],
+        )
 
 
 class Perplexity(support.CommandTest):
@@ -126,9 +169,13 @@ class Perplexity(support.CommandTest):
         ids = support.golden("tiny-llama-F32.json")["ids"]
         text = " ".join(map(str, ids))
         got = self.done_json("perplexity", "-m", LLAMA, "--ids", "-", stdin=text)
-        rows = self.done_json("logits", "-m", LLAMA, "--ids", "-", "--full", "--at", ",".join(map(str, range(len(ids) - 1))),
-                              stdin=text)["at"]
-        nll = [math.log(sum(math.exp(x) for x in row["logits"])) - row["logits"][target] for row, target in zip(rows, ids[1:])]
+        rows = self.done_json(
+            "logits", "-m", LLAMA, "--ids", "-", "--full", "--at", ",".join(map(str, range(len(ids) - 1))), stdin=text
+        )["at"]
+        nll = [
+            math.log(sum(math.exp(x) for x in row["logits"])) - row["logits"][target]
+            for row, target in zip(rows, ids[1:])
+        ]
         self.assertEqual(got["tokens"], len(ids))
         self.assertAlmostEqual(got["mean_nll"], sum(nll) / len(nll), 4)
         self.assertAlmostEqual(got["perplexity"] / math.exp(got["mean_nll"]), 1, 6)
@@ -144,11 +191,15 @@ class Perplexity(support.CommandTest):
         text = " ".join(map(str, support.golden("tiny-gemma3-F32.json")["ids"]))
         plain = self.done_json("perplexity", "-m", GEMMA, "--ids", "-", stdin=text)["mean_nll"]
         for options in (["--chunks", "1"], ["--chunks", "3", "--batch", "7"], ["--threads", "1"]):
-            self.assertEqual(self.done_json("perplexity", "-m", GEMMA, "--ids", "-", *options, stdin=text)["mean_nll"], plain)
+            self.assertEqual(
+                self.done_json("perplexity", "-m", GEMMA, "--ids", "-", *options, stdin=text)["mean_nll"], plain
+            )
 
     def test_too_short(self):
         self.fails(REFUSED, "perplexity", "-m", LLAMA, "--ids", "-", stdin="1", says="two tokens")
-        self.assertRegex(self.done("perplexity", "-m", LLAMA, "--ids", "-", stdin="1 2").decode(), r"^2 tokens, .*perplexity \d")
+        self.assertRegex(
+            self.done("perplexity", "-m", LLAMA, "--ids", "-", stdin="1 2").decode(), r"^2 tokens, .*perplexity \d"
+        )
 
 
 if __name__ == "__main__":

@@ -3,36 +3,6 @@
 
 #include <string.h>
 
-void cli_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width) {
-    size_t column = at;
-    bool line_start = true;
-    while (*text) {
-        if (*text == '\n') {
-            st_buf_text(out, "\n");
-            text++;
-            column = 0;
-            line_start = true;
-            continue;
-        }
-        if (*text == ' ') {
-            text++;
-            continue;
-        }
-        size_t word = strcspn(text, " \n");
-        if (column == 0) st_buf_printf(out, "%*s", (int)indent, ""), column = indent;
-        if (!line_start && column + 1 + word > width) {
-            st_buf_printf(out, "\n%*s", (int)indent, "");
-            column = indent;
-            line_start = true;
-        }
-        if (!line_start) st_buf_text(out, " "), column++;
-        st_buf_add(out, text, word);
-        column += word;
-        text += word;
-        line_start = false;
-    }
-}
-
 #define WORD_MAX 63
 
 static unsigned least3(unsigned a, unsigned b, unsigned c) {

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "base/error.h"
+#include "json_out.h"
+#include "outputs.h"
+#include "probe_setup.h"
+#include "report/probe_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct probe_options {
+    session_options session;
+    const char *pairs, *arrangement, *cache, *budget, *output;
+    uint32_t rounds, depth;
+    double precision;
+    uint64_t seed;
+    bool json;
+} probe_options;
+
+#define WARNINGS_SHOWN 6 /* a busy machine earns one for each row, and the first say it */
+
+enum { OUT_JSON, OUT_MARKDOWN, OUT_CSV };
+
+typedef struct probe_work {
+    cli *cx;
+    const probe_options *o;
+    session_options session;
+    session s;
+    probe_plan plan;
+    st_probe_record record;
+    cli_outputs outputs;
+    uint64_t budget_ns;
+} probe_work;
+
+static void show_progress(void *arg, const st_probe_progress *progress) {
+    st_buf text = {0};
+    st_probe_progress_text(&text, progress);
+    if (!text.failed) cli_progress(arg, "%s", text.data);
+    st_buf_free(&text);
+}
+
+/* "10" or "10s": seconds. */
+static int parse_budget(probe_work *w, stretto_error *err) {
+    char *end;
+    double seconds = strtod(w->o->budget, &end);
+    if (*end == 's') end++;
+    if (end == w->o->budget || *end || !(seconds >= 0 && seconds <= 1e6)) {
+        return st_fail(err, STRETTO_E_USAGE, "--budget wants seconds, as in 10 or 10s, not \"%.40s\"", w->o->budget);
+    }
+    w->budget_ns = (uint64_t)(seconds * 1e9);
+    return STRETTO_OK;
+}
+
+static int choose_arrangement(probe_work *w, stretto_error *err) {
+    w->plan.all_arrangements = !w->o->arrangement;
+    if (!w->o->arrangement) return STRETTO_OK;
+    size_t n;
+    const st_arrangement *table = st_arrangements(&n), *chosen = st_arrangement_find(w->o->arrangement, err);
+    if (!chosen) return err->code;
+    w->plan.chosen[chosen - table] = true;
+    return STRETTO_OK;
+}
+
+static int prepare(probe_work *w, stretto_error *err) {
+    static const char *const names[] = {
+        [OUT_JSON] = "probe.json", [OUT_MARKDOWN] = "probe.md", [OUT_CSV] = "probe.csv", NULL};
+    session *s = &w->s;
+    w->plan.s = s;
+    w->plan.own_units = w->session.units || w->session.place;
+    int rc = parse_budget(w, err);
+    if (!rc) rc = choose_arrangement(w, err);
+    if (!rc) rc = session_open_file(s, w->cx, &w->session, err);
+    if (!rc) rc = session_open_model(s, err);
+    if (!rc) rc = session_place(s, false, err);
+    if (!rc) rc = probe_pairs_parse(&w->plan, w->o->pairs, err);
+    if (!rc && !w->plan.own_units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
+    if (!rc) rc = session_open_chain(s, w->o->depth + 1, 0, 0, err);
+    if (!rc) rc = probe_plan_build(&w->plan, w->o->depth, err);
+    return rc || !w->o->output ? rc : cli_outputs_open(&w->outputs, w->o->output, names, err);
+}
+
+static int measure(probe_work *w, stretto_error *err) {
+    st_probe_setup setup = {
+        .title = w->plan.title,
+        .sides = w->plan.sides,
+        .n_sides = w->plan.n_sides,
+        .units = w->s.lanes.units,
+        .n_units = w->s.lanes.n,
+        .jobs = w->plan.jobs,
+        .n_jobs = w->plan.n_jobs,
+        .evict = strcmp(w->o->cache, "warm") == 0 ? NULL : probe_plan_evict,
+        .evict_arg = &w->plan,
+        .clock = st_clock_real(),
+        .host = &w->s.lanes.host,
+        .seed = w->o->seed,
+        .limits = {.rounds = w->o->rounds, .budget_ns = w->budget_ns, .precision = w->o->precision},
+        .cancel = w->cx->stop,
+        .progress = show_progress,
+        .progress_arg = w->cx,
+    };
+    int rc = st_probe_run(&setup, &w->record, err);
+    cli_progress_end(w->cx);
+    return rc;
+}
+
+/* ---- output ---- */
+
+static void warn_all(probe_work *w) {
+    unsigned n = 0;
+    for (const char *line = w->record.warnings.data; line && *line; n++) {
+        size_t len = strcspn(line, "\n");
+        if (n < WARNINGS_SHOWN) st_warn(&w->cx->log, "%.*s", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    if (n > WARNINGS_SHOWN) st_warn(&w->cx->log, "%u more of this kind; --json has them all", n - WARNINGS_SHOWN);
+}
+
+/* Every file is tried, even when another could not be written; the first failure is kept. */
+static int put(probe_work *w, unsigned which, st_buf *text, int before, stretto_error *err) {
+    stretto_error own = {0};
+    st_sink *sink = w->outputs.sink[which];
+    int rc = text->failed ? st_fail_memory(&own, "a report", text->len)
+             : sink       ? st_sink_put(sink, text, &own)
+                          : STRETTO_OK;
+    return before || !rc ? before : st_fail(err, rc, "%s", own.text);
+}
+
+static int write_reports(probe_work *w, const st_origin *origin, stretto_error *err) {
+    st_buf json = {0}, markdown = {0}, csv = {0}, text = {0};
+    st_json_write(&json, st_probe_json(&w->record, origin), false);
+    st_probe_markdown(&markdown, &w->record, origin);
+    st_probe_csv(&csv, &w->record);
+    st_probe_text(&text, &w->record, origin, w->cx->color);
+    int rc = put(w, OUT_JSON, &json, STRETTO_OK, err);
+    rc = put(w, OUT_MARKDOWN, &markdown, rc, err);
+    rc = put(w, OUT_CSV, &csv, rc, err);
+    const st_buf *shown = w->o->json ? &json : &text;
+    if (!shown->failed) cli_write(w->cx, shown->data, shown->len);
+    if (!rc && w->o->output && !w->o->json) {
+        cli_printf(w->cx, "\n  %s  %s  %s\n", st_sink_path(w->outputs.sink[OUT_JSON]),
+                   st_sink_path(w->outputs.sink[OUT_MARKDOWN]), st_sink_path(w->outputs.sink[OUT_CSV]));
+    }
+    st_buf_free(&json);
+    st_buf_free(&markdown);
+    st_buf_free(&csv);
+    st_buf_free(&text);
+    return rc;
+}
+
+static int probe(probe_work *w, stretto_error *err) {
+    int rc = prepare(w, err);
+    if (rc) return rc;
+    rc = measure(w, err);
+    if (w->record.n_rows == 0) return rc;
+    st_origin origin = cli_origin(w->cx, &w->s.lanes.host);
+    origin.seed = &w->o->seed;
+    warn_all(w);
+    stretto_error report_error = {0};
+    int written = write_reports(w, &origin, &report_error);
+    if (written && rc) cli_note(w->cx, "%s", report_error.text);
+    return rc ? rc : written ? st_fail(err, written, "%s", report_error.text) : STRETTO_OK;
+}
+
+static int probe_run(cli *cx, const void *options, stretto_error *err) {
+    const probe_options *o = options;
+    probe_work w = {.cx = cx, .o = o, .session = o->session};
+    if (!w.session.model) w.session.model = "smollm2";
+    int rc = probe(&w, err);
+    st_probe_record_free(&w.record);
+    probe_plan_free(&w.plan);
+    cli_outputs_close(&w.outputs);
+    session_close(&w.s);
+    return rc;
+}
+
+/* A table is read by its rows. */
+/* clang-format off */
+#define AT(field) offsetof(probe_options, field)
+static const cli_option probe_table[] = {
+    {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(probe_options, model), .value = "MODEL",
+     .help = "the model: a GGUF file, or a name (smollm2, gemma3-270m); smollm2 otherwise"},
+    {.name = "pairs", .kind = CLI_TEXT, .at = AT(pairs), .value = "A,B",
+     .help = "which chunks: 1,3, or several pairs as in \"1,3 2,4\", or all (1 and 3, and the two that read most, "
+             "otherwise)"},
+    {.name = "arrangement", .kind = CLI_CHOICE, .at = AT(arrangement), .value = "NAME",
+     .choices = "one-unit|two-units|async|threads",
+     .help = "only this one: one-unit (two queues of one unit), two-units, async (one thread submits both), threads "
+             "(two threads)"},
+    {.name = "rounds", .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .most = 1000000,
+     .help = "rounds of each row (as many as the interval needs otherwise: 10, 20, 40, ...)"},
+    {.name = "budget", .kind = CLI_TEXT, .at = AT(budget), .value = "S", .preset = "15",
+     .help = "seconds for all rows together; 0: no limit"},
+    {.name = "precision", .kind = CLI_NUMBER, .at = AT(precision), .value = "W", .preset = "0.04", .most = 10,
+     .help = "width of the interval that is narrow enough"},
+    {.name = "cache", .kind = CLI_CHOICE, .at = AT(cache), .value = "STATE", .choices = "step|warm", .preset = "step",
+     .help = "step: the rest of the model is read before each measurement, as in a real step; warm: it is not"},
+    {.name = "depth", .letter = 'd', .kind = CLI_COUNT, .at = AT(depth), .value = "N", .preset = "1", .most = 1000000,
+     .help = "tokens in the context before the step"},
+    {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1",
+     .help = "of the order of the measurements"},
+    {.name = "output", .letter = 'o', .kind = CLI_FOLDER, .at = AT(output), .value = "DIR",
+     .help = "folder for probe.json, probe.md and probe.csv; made if need be"},
+    SESSION_CHUNKS(probe_options),
+    {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(probe_options, units), .value = "UNITS",
+     .help = "sets of cores to use as units: cpu:0,cpu:1 (otherwise all cores as one unit, and its halves as two)"},
+    {.name = "place", .kind = CLI_TEXT, .at = SESSION_FIELD(probe_options, place), .value = "PLACES",
+     .help = "which chunk runs on which unit, as in 1=cpu:0,3=cpu:1"},
+    {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(probe_options, threads), .value = "T",
+     .least = 1,
+     .help = "threads of each unit (one a core otherwise)"},
+    SESSION_MEMORY(probe_options),
+    {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON, with all samples"},
+    {0},
+};
+static const char *const probe_usages[] = {
+    "[-m MODEL] [--pairs A,B] [--arrangement NAME] [-o DIR] [options] [--json]", NULL};
+static const cli_example probe_examples[] = {
+    {"stretto probe -m smollm2", "chunks 1 and 3: two queues of one unit, and two units"},
+    {"stretto probe -m gemma3-270m --pairs all --budget 60s -o report", "every pair, and files of the result"},
+    {"stretto probe --units cpu:0,cpu:1 --arrangement two-units --json", "one core each, for a program"},
+    {0},
+};
+
+const cli_command cmd_probe = {
+    .name = "probe",
+    .summary = "can two chunks run at the same time, and why or why not?",
+    .usages = probe_usages,
+    .about = "Measures two chunks alone, one after the other, and started together, in each arrangement that this "
+             "machine has, in rounds of random order. The overlap factor is 1 when the shorter one costs nothing "
+             "beside the other and 0 when together they take as long as one after the other; below that, they get "
+             "in each other's way. The intervals hold the true factor in 95 % of probes.",
+    .options = probe_table,
+    .examples = probe_examples,
+    .options_size = sizeof(probe_options),
+    .run = probe_run,
+};
