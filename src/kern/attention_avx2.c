@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Attention with AVX2. Scores and weighted values are both sums of outer products, of up to four heads and up to 32
- * positions or dimensions, so one register tile does both; each (head, position) and (head, dimension) is one chain of fused
- * multiply-adds in a fixed order. Blocks of positions are the outer loop, so that all tokens of a call use a block of
- * the cache while it is near. Heads of one token stand together in a tile: they see the same positions. */
+ * positions or dimensions, so one register tile does both; each (head, position) and (head, dimension) is one chain of
+ * fused multiply-adds in a fixed order. Blocks of positions are the outer loop, so that all tokens of a call use a
+ * block of the cache while it is near. Heads of one token stand together in a tile: they see the same positions. */
 #include "kern/math_avx2.h"
 
 #include <math.h>
@@ -35,8 +35,8 @@ typedef struct operand {
     if (heads > 3) X(3, v)
 
 /* tile += sum over i < n of factors[h][i] * vectors of step i */
-ST_INLINE tile add_products(tile t, const float *factors, size_t head_step, const operand *b, uint32_t n, int heads, int vectors,
-                            items_fn *items) {
+ST_INLINE tile add_products(tile t, const float *factors, size_t head_step, const operand *b, uint32_t n, int heads,
+                            int vectors, items_fn *items) {
     const size_t offsets[TILE_VECTORS] = {0, 8, b->second_pair, b->second_pair + 8};
     const char *ahead = b->ahead;
     size_t at = b->start;
@@ -70,14 +70,20 @@ ST_INLINE tile add_products(tile t, const float *factors, size_t head_step, cons
 
 #define FOR_TILE(X)                                                                                                    \
     FOR_HEADS(X, 0)                                                                                                    \
-    if (vectors > 1) { FOR_HEADS(X, 1) }                                                                               \
-    if (vectors > 2) { FOR_HEADS(X, 2) }                                                                               \
-    if (vectors > 3) { FOR_HEADS(X, 3) }
+    if (vectors > 1) {                                                                                                 \
+        FOR_HEADS(X, 1)                                                                                                \
+    }                                                                                                                  \
+    if (vectors > 2) {                                                                                                 \
+        FOR_HEADS(X, 2)                                                                                                \
+    }                                                                                                                  \
+    if (vectors > 3) {                                                                                                 \
+        FOR_HEADS(X, 3)                                                                                                \
+    }
 
 /* The softmax so far of one token's heads (up to four of them). */
 typedef struct group {
-    const float *q;      /* [heads][head_dim] */
-    float *out;          /* [heads][head_dim] */
+    const float *q; /* [heads][head_dim] */
+    float *out;     /* [heads][head_dim] */
     uint32_t first, last;
     uint32_t heads;
     float top[TILE_HEADS], sum[TILE_HEADS];
@@ -85,8 +91,8 @@ typedef struct group {
 
 /* One block of positions in the cache, and which of it a group sees. */
 typedef struct block {
-    const char *k, *v;  /* [4][head_dim][16], [64][head_dim] */
-    uint32_t lo, hi;    /* inclusive, 0..63 */
+    const char *k, *v;           /* [4][head_dim][16], [64][head_dim] */
+    uint32_t lo, hi;             /* inclusive, 0..63 */
     const char *next_k, *next_v; /* the next block, to be fetched as fast as this one is used; or this one */
     bool fetch;
 } block;
@@ -96,8 +102,12 @@ ST_INLINE void block_scores(float scores[][ST_ATTN_BLOCK], const group *g, const
                             int vectors, items_fn *items, size_t item_bytes) {
     const uint32_t wide = 8 * (uint32_t)vectors;
     for (uint32_t p = b->lo / wide * wide; p <= b->hi; p += wide) {
-        const operand keys = {b->k, (size_t)p * head_dim, 16, (size_t)16 * head_dim,
-                              b->next_k + (b->fetch ? p * head_dim * item_bytes : 0), b->fetch ? wide * item_bytes : 0};
+        const operand keys = {b->k,
+                              (size_t)p * head_dim,
+                              16,
+                              (size_t)16 * head_dim,
+                              b->next_k + (b->fetch ? p * head_dim * item_bytes : 0),
+                              b->fetch ? wide * item_bytes : 0};
         tile t;
 #define ZERO(h, v) t.a##h##v = _mm256_setzero_ps();
         FOR_TILE(ZERO)
@@ -143,22 +153,25 @@ ST_INLINE float weigh(float s[ST_ATTN_BLOCK], const block *b, float scale, float
 /* out[h][d..] = out[h][d..] * down[h] + sum over seen positions of weight * value */
 ST_INLINE void add_values(const float weights[][ST_ATTN_BLOCK], const float *down, const group *g, const block *b,
                           uint32_t head_dim, uint32_t d, int heads, int vectors, items_fn *items, size_t item_bytes) {
-    const operand values = {b->v, (size_t)b->lo * head_dim + d, head_dim, 16,
+    const operand values = {b->v,
+                            (size_t)b->lo * head_dim + d,
+                            head_dim,
+                            16,
                             b->next_v + (b->fetch ? d * ST_ATTN_BLOCK * item_bytes : 0),
                             b->fetch ? 8 * (uint32_t)vectors * item_bytes : 0};
     float *out = g->out + d;
     tile t;
-#define LOAD(h, v) t.a##h##v = _mm256_mul_ps(_mm256_loadu_ps(out + (h) * head_dim + 8 * (v)), _mm256_set1_ps(down[h]));
+#define LOAD(h, v) t.a##h##v = _mm256_mul_ps(_mm256_loadu_ps(out + head_dim * (h) + 8 * (v)), _mm256_set1_ps(down[h]));
     FOR_TILE(LOAD)
 #undef LOAD
     t = add_products(t, weights[0] + b->lo, ST_ATTN_BLOCK, &values, b->hi - b->lo + 1, heads, vectors, items);
-#define STORE(h, v) _mm256_storeu_ps(out + (h) * head_dim + 8 * (v), t.a##h##v);
+#define STORE(h, v) _mm256_storeu_ps(out + head_dim * (h) + 8 * (v), t.a##h##v);
     FOR_TILE(STORE)
 #undef STORE
 }
 
-ST_INLINE void add_block(group *g, const block *b, uint32_t head_dim, float scale, int heads, int vectors, items_fn *items,
-                         size_t item_bytes) {
+ST_INLINE void add_block(group *g, const block *b, uint32_t head_dim, float scale, int heads, int vectors,
+                         items_fn *items, size_t item_bytes) {
     float scores[TILE_HEADS][ST_ATTN_BLOCK], down[TILE_HEADS];
     const uint32_t wide = 8 * (uint32_t)vectors;
     uint32_t d = 0;
@@ -167,13 +180,16 @@ ST_INLINE void add_block(group *g, const block *b, uint32_t head_dim, float scal
     for (int h = 0; h < heads; h++)
         down[h] = full ? weigh(scores[h], b, scale, &g->top[h], &g->sum[h], true)
                        : weigh(scores[h], b, scale, &g->top[h], &g->sum[h], false);
-    for (; d + wide <= head_dim; d += wide) add_values(scores, down, g, b, head_dim, d, heads, vectors, items, item_bytes);
+    for (; d + wide <= head_dim; d += wide)
+        add_values(scores, down, g, b, head_dim, d, heads, vectors, items, item_bytes);
     for (; d < head_dim; d += 8) add_values(scores, down, g, b, head_dim, d, heads, 1, items, item_bytes);
 }
 
-/* The block that starts at position base, for one group. The first group of a batch fetches the next block: the hardware
- * does not foresee the strides over values, nor the jumps between keys and values (measured: twice as fast from memory). */
-ST_INLINE void group_block(const st_attention *a, group *g, uint32_t base, bool fetch, items_fn *items, size_t item_bytes) {
+/* The block that starts at position base, for one group. The first group of a batch fetches the next block: the
+ * hardware does not foresee the strides over values, nor the jumps between keys and values (measured: twice as fast
+ * from memory). */
+ST_INLINE void group_block(const st_attention *a, group *g, uint32_t base, bool fetch, items_fn *items,
+                           size_t item_bytes) {
     if (g->first >= base + ST_ATTN_BLOCK || g->last < base) return;
     const size_t position_bytes = a->head_dim * item_bytes, offset = base % a->capacity * position_bytes;
     const bool more = fetch && g->last - base >= ST_ATTN_BLOCK;
@@ -197,7 +213,9 @@ static group group_start(const st_attention *a, uint32_t token, uint32_t head, u
     const uint32_t last = a->last + token, limit = a->window && last >= a->window ? last - a->window + 1 : 0;
     group g = {.q = a->q + token * a->q_stride + (size_t)head * a->head_dim,
                .out = a->out + token * a->out_stride + (size_t)head * a->head_dim,
-               .first = a->first > limit ? a->first : limit, .last = last, .heads = heads};
+               .first = a->first > limit ? a->first : limit,
+               .last = last,
+               .heads = heads};
     memset(g.out, 0, (size_t)heads * a->head_dim * sizeof(float));
     for (uint32_t h = 0; h < heads; h++) g.top[h] = -INFINITY;
     return g;
@@ -218,7 +236,8 @@ ST_INLINE void attention(const st_attention *a, items_fn *items, size_t item_byt
     for (uint32_t from = 0; from < total; from += BATCH) {
         const uint32_t n = total - from < BATCH ? total - from : BATCH;
         for (uint32_t i = 0; i < n; i++) {
-            const uint32_t part = (from + i) % parts, lo = part * a->n_heads / parts, hi = (part + 1) * a->n_heads / parts;
+            const uint32_t part = (from + i) % parts, lo = part * a->n_heads / parts,
+                           hi = (part + 1) * a->n_heads / parts;
             groups[i] = group_start(a, (from + i) / parts, lo, hi - lo);
         }
         const uint32_t start = groups[0].first / ST_ATTN_BLOCK * ST_ATTN_BLOCK, end = groups[n - 1].last;

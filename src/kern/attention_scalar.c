@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Scalar attention and KV storage: the reference of all others. Softmax runs online over blocks of positions (Milakov &
- * Gimelshein 2018): a block's largest score may raise the running maximum, then what was summed so far is scaled down. */
+ * Gimelshein 2018): a block's largest score may raise the running maximum, then what was summed so far is scaled down.
+ */
 #include "kern/scalar.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ static void attention(const st_attention *a, const kv_reader *kv) {
         const uint32_t last = a->last + t, limit = a->window && last >= a->window ? last - a->window + 1 : 0;
         for (uint32_t h = 0; h < a->n_heads; h++)
             head_attention(a, kv, a->q + t * a->q_stride + (size_t)h * a->head_dim,
-                           a->out + t * a->out_stride + (size_t)h * a->head_dim, a->first > limit ? a->first : limit, last);
+                           a->out + t * a->out_stride + (size_t)h * a->head_dim, a->first > limit ? a->first : limit,
+                           last);
     }
 }
 

@@ -6,14 +6,14 @@
  *     acc = fma(float(I), d_w * d_x, acc)
  *     acc = fma(m, ds_x, acc)                    Q4_1, Q5_1 (m), Q4_K, Q5_K (m = -(dmin * float(min)))
  *     acc = fma(float(M), -(dmin * d_x), acc)    Q2_K
- * where I is an exact integer: sum w x, or sum scale w x with the integer scales of a K-quant (one or two a block); and M is
- * sum min x. w is signed for Q4_0, Q5_0, Q6_K, Q3_K, Q8_0, IQ4_NL and IQ4_XS, else as stored.
+ * where I is an exact integer: sum w x, or sum scale w x with the integer scales of a K-quant (one or two a block); and
+ * M is sum min x. w is signed for Q4_0, Q5_0, Q6_K, Q3_K, Q8_0, IQ4_NL and IQ4_XS, else as stored.
  *
- * Products of unsigned weights with int8 activations add up in 16 bits; a lane of 32 bits is one row, with one sum of columns
- * k % 4 < 2 and one of the others. 15 * 127 * 2 * 8 = 30480 and 31 * 127 * 2 * 4 = 31496 do not overflow. Where weights have an
- * offset, the sums of the activations times the offset are taken off in the same 16 bits, modulo 2^16, after which
- * 8 * 127 * 16, 16 * 127 * 16 = 32512 (32 columns of Q5_0) and 32 * 127 * 8 = 32512 (16 columns of Q6_K) fit again.
- * Signed weights of 8 bits go in as |w| against x with the sign of w: 128 * 127 * 2 = 32512 for one pair. */
+ * Products of unsigned weights with int8 activations add up in 16 bits; a lane of 32 bits is one row, with one sum of
+ * columns k % 4 < 2 and one of the others. 15 * 127 * 2 * 8 = 30480 and 31 * 127 * 2 * 4 = 31496 do not overflow. Where
+ * weights have an offset, the sums of the activations times the offset are taken off in the same 16 bits, modulo 2^16,
+ * after which 8 * 127 * 16, 16 * 127 * 16 = 32512 (32 columns of Q5_0) and 32 * 127 * 8 = 32512 (16 columns of Q6_K)
+ * fit again. Signed weights of 8 bits go in as |w| against x with the sign of w: 128 * 127 * 2 = 32512 for one pair. */
 #ifndef ST_KERN_AVX2_H
 #define ST_KERN_AVX2_H
 
@@ -36,11 +36,12 @@ ST_INLINE __m256i load256_once(const void *p) {
     return v;
 }
 
-/* Makes the compiler have a sum in a register here, rather than put it off to where it is used, with all that it is made
- * of waiting in spill slots. */
+/* Makes the compiler have a sum in a register here, rather than put it off to where it is used, with all that it is
+ * made of waiting in spill slots. */
 #define HOLD(sum) __asm__ volatile("" : "+x"(sum))
 
-/* Whatever was loaded before has to be loaded again, rather than kept in a register, or in a spill slot when those run out. */
+/* Whatever was loaded before has to be loaded again, rather than kept in a register, or in a spill slot when those run
+ * out. */
 #define FORGET_LOADS() __asm__ volatile("" : : : "memory")
 
 /* Four bytes, or one float, in every lane; from memory this costs no arithmetic. */
@@ -60,16 +61,16 @@ ST_INLINE __m256i high_nibbles(__m256i v) { return low_nibbles(_mm256_srli_epi16
 ST_INLINE __m256i byte_pairs(const uint8_t *p) {
     int64_t v;
     memcpy(&v, p, sizeof(v));
-    const __m256i spread = _mm256_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1, 4, -1, 4, -1, 5, -1, 5,
-                                            -1, 6, -1, 6, -1, 7, -1, 7, -1);
+    const __m256i spread = _mm256_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1, 4, -1, 4, -1, 5, -1,
+                                            5, -1, 6, -1, 6, -1, 7, -1, 7, -1);
     return _mm256_shuffle_epi8(_mm256_set1_epi64x(v), spread);
 }
 
 ST_INLINE __m256i signed_byte_pairs(const uint8_t *p) {
     int64_t v;
     memcpy(&v, p, sizeof(v));
-    const __m256i spread = _mm256_setr_epi8(-1, 0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1, 4, -1, 4, -1, 5, -1,
-                                            5, -1, 6, -1, 6, -1, 7, -1, 7);
+    const __m256i spread = _mm256_setr_epi8(-1, 0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1, 4, -1, 4, -1, 5,
+                                            -1, 5, -1, 6, -1, 6, -1, 7, -1, 7);
     return _mm256_srai_epi16(_mm256_shuffle_epi8(_mm256_set1_epi64x(v), spread), 8);
 }
 
@@ -95,7 +96,8 @@ typedef struct sixes {
 
 ST_INLINE fives load_fives(const uint8_t *p) {
     const __m256i a = load256(p), b = load256(p + 64), c = load256(p + 128), d = load256(p + 192), e = load256(p + 256);
-    return (fives){BITS(a, 31), BITS(b, 31), BITS(c, 31), BITS(d, 31), BITS(e, 31), FIVE_5(a, b), FIVE_6(c, d), FIVE_7(b, d, e)};
+    return (fives){BITS(a, 31), BITS(b, 31),  BITS(c, 31),  BITS(d, 31),
+                   BITS(e, 31), FIVE_5(a, b), FIVE_6(c, d), FIVE_7(b, d, e)};
 }
 
 ST_INLINE sixes load_sixes(const uint8_t *p) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Products of float matrices with AVX2. Of every row and token there are two sums, of even and of odd columns, each in order of
- * k with fused multiply-add, added at the end: enough to hide the latency in a matrix-vector product, and few
+ * Products of float matrices with AVX2. Of every row and token there are two sums, of even and of odd columns, each in
+ * order of k with fused multiply-add, added at the end: enough to hide the latency in a matrix-vector product, and few
  * enough that three tokens fit the registers. */
 #include "kern/avx2.h"
 #include "kern/matmul_avx2.h"
@@ -39,13 +39,13 @@ ST_INLINE column add_product(column sum, column w, const float *x) {
     return (column){_mm256_fmadd_ps(w.lo, v, sum.lo), _mm256_fmadd_ps(w.hi, v, sum.hi)};
 }
 
-ST_INLINE void product(const st_matrix *w, const uint8_t *strip, const float *x, size_t stride, int tokens, column_fn *get,
-                       size_t column_bytes, float *y, size_t ldy) {
+ST_INLINE void product(const st_matrix *w, const uint8_t *strip, const float *x, size_t stride, int tokens,
+                       column_fn *get, size_t column_bytes, float *y, size_t ldy) {
     const column zero = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     chains s = {zero, zero, zero, zero, zero, zero};
     column c;
-#define EVEN(t) s.even##t = add_product(s.even##t, c, x + (t) * stride);
-#define ODD(t) s.odd##t = add_product(s.odd##t, c, x + (t) * stride + 1);
+#define EVEN(t) s.even##t = add_product(s.even##t, c, x + stride * (t));
+#define ODD(t) s.odd##t = add_product(s.odd##t, c, x + stride * (t) + 1);
     for (uint32_t k = w->cols / 2; k > 0; k--, x += 2, strip += 2 * column_bytes) {
         c = get(strip);
         FOR_TOKENS(EVEN)
@@ -60,8 +60,8 @@ ST_INLINE void product(const st_matrix *w, const uint8_t *strip, const float *x,
 #undef ODD
 #define STORE(t)                                                                                                       \
     {                                                                                                                  \
-        _mm256_storeu_ps(y + (t) * ldy, _mm256_add_ps(s.even##t.lo, s.odd##t.lo));                                     \
-        _mm256_storeu_ps(y + (t) * ldy + 8, _mm256_add_ps(s.even##t.hi, s.odd##t.hi));                                 \
+        _mm256_storeu_ps(y + ldy * (t), _mm256_add_ps(s.even##t.lo, s.odd##t.lo));                                     \
+        _mm256_storeu_ps(y + ldy * (t) + 8, _mm256_add_ps(s.even##t.hi, s.odd##t.hi));                                 \
     }
     FOR_TOKENS(STORE)
 #undef STORE

@@ -38,10 +38,15 @@ int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, c
     const size_t row_bytes = (size_t)(cols / type->block_len) * type->block_bytes;
     for (uint32_t s = strip_lo; s < strip_hi; s++) {
         const uint32_t first = s * ST_STRIP, left = rows - first;
-        format->pack(dst + s * strip_bytes, src + first * row_bytes, row_bytes, left < ST_STRIP ? left : ST_STRIP, cols);
+        format->pack(dst + s * strip_bytes, src + first * row_bytes, row_bytes, left < ST_STRIP ? left : ST_STRIP,
+                     cols);
     }
     if (out)
-        *out = (st_matrix){.data = dst, .format = format, .rows = rows, .cols = cols, .strip_bytes = strip_bytes,
+        *out = (st_matrix){.data = dst,
+                           .format = format,
+                           .rows = rows,
+                           .cols = cols,
+                           .strip_bytes = strip_bytes,
                            .file_bytes = rows * row_bytes};
     return STRETTO_OK;
 }

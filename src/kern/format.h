@@ -6,17 +6,19 @@
 #include "kern/kern.h"
 
 extern const st_kern_format st_format_f32, st_format_f16, st_format_bf16;
-extern const st_kern_format st_format_q4_0, st_format_q4_1, st_format_q5_0, st_format_q5_1, st_format_q8_0, st_format_iq4_nl;
-extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_format_q5_k, st_format_q6_k, st_format_iq4_xs;
+extern const st_kern_format st_format_q4_0, st_format_q4_1, st_format_q5_0, st_format_q5_1, st_format_q8_0,
+    st_format_iq4_nl;
+extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_format_q5_k, st_format_q6_k,
+    st_format_iq4_xs;
 
 /* Initializer of st_kern.formats. */
 #define ST_ALL_FORMATS                                                                                                 \
     {                                                                                                                  \
-        [ST_F32] = &st_format_f32, [ST_F16] = &st_format_f16, [ST_BF16] = &st_format_bf16, [ST_Q4_0] = &st_format_q4_0, \
-        [ST_Q4_1] = &st_format_q4_1, [ST_Q5_0] = &st_format_q5_0, [ST_Q5_1] = &st_format_q5_1,                         \
-        [ST_Q8_0] = &st_format_q8_0, [ST_IQ4_NL] = &st_format_iq4_nl, [ST_Q2_K] = &st_format_q2_k,                     \
-        [ST_Q3_K] = &st_format_q3_k, [ST_Q4_K] = &st_format_q4_k, [ST_Q5_K] = &st_format_q5_k,                         \
-        [ST_Q6_K] = &st_format_q6_k, [ST_IQ4_XS] = &st_format_iq4_xs,                                                  \
+        [ST_F32] = &st_format_f32, [ST_F16] = &st_format_f16, [ST_BF16] = &st_format_bf16,                             \
+        [ST_Q4_0] = &st_format_q4_0, [ST_Q4_1] = &st_format_q4_1, [ST_Q5_0] = &st_format_q5_0,                         \
+        [ST_Q5_1] = &st_format_q5_1, [ST_Q8_0] = &st_format_q8_0, [ST_IQ4_NL] = &st_format_iq4_nl,                     \
+        [ST_Q2_K] = &st_format_q2_k, [ST_Q3_K] = &st_format_q3_k, [ST_Q4_K] = &st_format_q4_k,                         \
+        [ST_Q5_K] = &st_format_q5_k, [ST_Q6_K] = &st_format_q6_k, [ST_IQ4_XS] = &st_format_iq4_xs,                     \
     }
 
 /* Declares a kernel table's functions, so that every variant has the same signature: ST_KERN_DECL(avx2). */

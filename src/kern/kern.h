@@ -4,8 +4,8 @@
  *
  * Results are reproducible by construction: each (row, token) of a matrix product is reduced over blocks of columns in
  * one fixed order with one accumulator chain, and attention runs over fixed blocks of absolute positions. So a result
- * does not depend on how many tokens stand in the call, nor on how rows are split between threads; it may differ between
- * instruction sets. */
+ * does not depend on how many tokens stand in the call, nor on how rows are split between threads; it may differ
+ * between instruction sets. */
 #ifndef ST_KERN_KERN_H
 #define ST_KERN_KERN_H
 
@@ -45,18 +45,19 @@ static inline uint32_t st_matrix_strips(const st_matrix *m) { return (m->rows + 
 /* Bytes of one strip (a multiple of 64), or 0 when cols is 0 or not a multiple of what the format needs. */
 size_t st_strip_bytes(const st_kern_format *format, uint32_t cols);
 
-/* Repacks the strips strip_lo..strip_hi-1 of a tensor of rows x cols at src (rows of whole blocks, one after the other, any
- * alignment) into their places from dst on, which has room for all strips of the tensor and is 64-byte aligned. Fills
- * *out, when not NULL, to describe the whole matrix. Several threads may pack different strips of one tensor, one of
- * them with an `out`. STRETTO_E_INPUT, with nothing written, when cols is not a multiple of what the format needs. */
+/* Repacks the strips strip_lo..strip_hi-1 of a tensor of rows x cols at src (rows of whole blocks, one after the other,
+ * any alignment) into their places from dst on, which has room for all strips of the tensor and is 64-byte aligned.
+ * Fills *out, when not NULL, to describe the whole matrix. Several threads may pack different strips of one tensor, one
+ * of them with an `out`. STRETTO_E_INPUT, with nothing written, when cols is no multiple of what the format needs. */
 int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, const uint8_t *src, uint32_t rows,
                    uint32_t cols, uint32_t strip_lo, uint32_t strip_hi);
 
-/* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of 32
- * columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
- *   int8 q[n][32]; float d[n] (x ~ d q, d = max|x| / 127); float ds[n] (d * sum of q); int16 sums[n][2][2] (of each half of 16
- *   columns: the sum of q where k % 4 < 2, and of the others). Columns beyond cols in the last block are zero. |q| <= 127. A
- *   block with a NaN or an infinity has such a d. */
+/* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of
+ * 32 columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
+ *   int8 q[n][32];         |q| <= 127; columns beyond cols in the last block are zero
+ *   float d[n];            x ~ d q, d = max|x| / 127; not finite when an x is not
+ *   float ds[n];           d * sum of q
+ *   int16 sums[n][2][2];   of each half of 16 columns: the sum of q where k % 4 < 2, and of the others */
 #define ST_QBLOCK_BYTES 48
 typedef struct st_panel {
     uint32_t n;          /* tokens */
@@ -70,22 +71,22 @@ static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
 }
 
 /* ---- attention ----
- * The query heads that share one KV head, of n_tokens consecutive tokens. Token t sees the absolute positions first_t to
- * last + t, inclusive, where first_t is `first`, or last + t - window + 1 where a window makes that larger. They must be stored
- * already. The cache is a ring of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot p % capacity;
- * slots of other positions may hold anything, NaN too.
+ * The query heads that share one KV head, of n_tokens consecutive tokens. Token t sees the absolute positions first_t
+ * to last + t, inclusive, where first_t is `first`, or last + t - window + 1 where a window makes that larger. They
+ * must be stored already. The cache is a ring of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot
+ * p % capacity; slots of other positions may hold anything, NaN too.
  * K: [capacity/16][head_dim][16] (lanes are positions); V: [capacity][head_dim]. Any alignment of an item.
  * A token's result is the same bit for bit in a call of one token and of many, and for any capacity. */
 typedef struct st_attention {
-    const float *q;      /* [n_tokens][q_stride], of which [n_heads][head_dim] */
-    float *out;          /* [n_tokens][out_stride], of which [n_heads][head_dim] */
-    size_t q_stride, out_stride; /* floats */
+    const float *q;                       /* [n_tokens][q_stride], of which [n_heads][head_dim] */
+    float *out;                           /* [n_tokens][out_stride], of which [n_heads][head_dim] */
+    size_t q_stride, out_stride;          /* floats */
     uint32_t n_tokens, n_heads, head_dim; /* head_dim is a multiple of 8 */
-    const void *k, *v;   /* f16 or f32, see st_kern.attention */
+    const void *k, *v;                    /* f16 or f32, see st_kern.attention */
     uint32_t capacity;
-    uint32_t first, last; /* of token 0; first <= last */
-    uint32_t window;     /* most positions a token sees, 0: all */
-    float scale;         /* of the scores; positive */
+    uint32_t first, last;                 /* of token 0; first <= last */
+    uint32_t window;                      /* most positions a token sees, 0: all */
+    float scale;                          /* of the scores; positive */
 } st_attention;
 
 enum st_kv_type { ST_KV_F16, ST_KV_F32 };
@@ -97,10 +98,10 @@ typedef struct st_kern {
     const char *name; /* "scalar", "avx2", "avx512", "neon" */
     const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
 
-    /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's quant
-     * part must be filled when the format is quantized. */
-    void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y,
-                                  size_t ldy);
+    /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's
+     * quant part must be filled when the format is quantized. */
+    void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi,
+                                  float *y, size_t ldy);
     void (*quantize)(const st_panel *panel); /* fills panel->quant from panel->x */
 
     /* out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]; weight may be NULL (ones); out may be x. */
@@ -110,8 +111,8 @@ typedef struct st_kern {
     /* gate[i] = act(gate[i]) * up[i]; tanh GELU is the exact formula, no table */
     void (*gate)(enum st_activation act, float *gate, const float *up, uint32_t n);
     void (*softcap)(float *x, uint32_t n, float cap); /* x[i] = cap * tanh(x[i] / cap) */
-    /* Rotary embedding of one head in place. cos_sin: [n_pairs][2]. neox: pairs (i, i + half) with half = head_dim / 2, else
-     * (2i, 2i + 1). Only the first n_pairs pairs turn. */
+    /* Rotary embedding of one head in place. cos_sin: [n_pairs][2]. neox: pairs (i, i + half) with half = head_dim / 2,
+     * else (2i, 2i + 1). Only the first n_pairs pairs turn. */
     void (*rope)(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);
     /* Stores one position's key and value of one KV head into ring slot `slot`. */
     void (*kv_store[2])(void *k, void *v, const float *key, const float *value, uint32_t slot, uint32_t head_dim);

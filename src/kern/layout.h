@@ -2,16 +2,19 @@
  * Packed tiles, shared by the packers and by the kernels of every instruction set.
  *
  * A tile is 16 rows x one block of columns. Its quantized values stand in vectors of 64 bytes in which bytes
- * 4r..4r+3 belong to row r and to four consecutive columns, so that one 32-bit lane of a byte dot product is one row and no
- * sum crosses lanes. 256-bit kernels use the two halves (rows 0-7 and 8-15). Per-row scales stand in front of the values
- * that they scale, so a strip is read as one sequential stream. All numbers are little endian; f16 scales are those of the file.
+ * 4r..4r+3 belong to row r and to four consecutive columns, so that one 32-bit lane of a byte dot product is one row
+ * and no sum crosses lanes. 256-bit kernels use the two halves (rows 0-7 and 8-15). Per-row scales stand in front of the
+ * values that they scale, so a strip is read as one sequential stream. All numbers are little endian; f16 scales are
+ * those of the file.
  *
  * In a group of vectors, value i of a byte belongs to the columns 4i..4i+3 (byte 4r + c to column 4i + c):
  *   nibbles 32   four vectors j, 32 columns: value j in the low nibble, value 4 + j in the high one.
- *   fives 32     five vectors j, 32 columns, 5 bits a value: value j in the low bits. Values 5, 6, 7 lie in the high ones: low
- *                three bits of value 5 in vector 0, of 6 in 2, of 7 in 4; upper two bits of 5 in bits 5-6 of vector 1, of 6 in those
- *                of vector 3; bit 3 of value 7 in bit 7 of vector 1, its bit 4 in bit 7 of vector 3.
- *   sixes 16     three vectors j, 16 columns, 6 bits a value: value j in the low bits, bits 2j, 2j + 1 of value 3 in the high.
+ *   fives 32     five vectors j, 32 columns, 5 bits a value: value j in the low bits. Values 5, 6, 7 lie in the high
+ *                ones: low three bits of value 5 in vector 0, of 6 in 2, of 7 in 4; upper two bits of 5 in bits 5-6 of
+ *                vector 1, of 6 in those of vector 3; bit 3 of value 7 in bit 7 of vector 1, its bit 4 in bit 7 of
+ *                vector 3.
+ *   sixes 16     three vectors j, 16 columns, 6 bits a value: value j in the low bits, bits 2j and 2j + 1 of value 3 in
+ *                the high.
  *   twos 16      one vector, 16 columns: bits 2i, 2i + 1 are value i.
  * (One AND gives most values of fives and sixes; separate vectors for the upper bits cost half as much again.)
  *
@@ -65,7 +68,9 @@ enum {
 
 /* Parts of one block of a panel (see ST_QBLOCK_BYTES), n tokens. */
 static inline const int8_t *st_qblock_q(const uint8_t *block) { return (const int8_t *)block; }
-static inline const float *st_qblock_d(const uint8_t *block, uint32_t n) { return (const float *)(block + 32 * (size_t)n); }
+static inline const float *st_qblock_d(const uint8_t *block, uint32_t n) {
+    return (const float *)(block + 32 * (size_t)n);
+}
 static inline const float *st_qblock_ds(const uint8_t *block, uint32_t n) { return st_qblock_d(block, n) + n; }
 static inline const int16_t *st_qblock_sums(const uint8_t *block, uint32_t n) {
     return (const int16_t *)(st_qblock_ds(block, n) + n);

@@ -24,7 +24,8 @@ ST_INLINE __m256 exp_rest(__m256 x, __m256 n) {
 }
 
 ST_INLINE __m256 exp_whole(__m256 x) {
-    return _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)),
+                           _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 /* e^x within 2 ulp; 0 below -104, infinity above 88.73, NaN stays NaN. 2^n in two factors, so that results near the
@@ -33,7 +34,8 @@ ST_INLINE __m256 exp_avx2(__m256 x) {
     x = _mm256_max_ps(_mm256_set1_ps(-110.0f), _mm256_min_ps(_mm256_set1_ps(90.0f), x)); /* in this order NaN passes */
     const __m256 n = exp_whole(x);
     const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
-    return _mm256_mul_ps(_mm256_mul_ps(exp_rest(x, n), power_of_two(half)), power_of_two(_mm256_sub_epi32(whole, half)));
+    return _mm256_mul_ps(_mm256_mul_ps(exp_rest(x, n), power_of_two(half)),
+                         power_of_two(_mm256_sub_epi32(whole, half)));
 }
 
 /* The same for x up to 1, except that it gives 1e-38 instead of anything smaller. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Matrix-matrix products of quantized types with AVX2. Each block of 16 rows x 32 columns is unpacked once into the first
- * cache and then meets four tokens at a time: 8 sums in registers, every vector of weights serves four tokens and
+ * Matrix-matrix products of quantized types with AVX2. Each block of 16 rows x 32 columns is unpacked once into the
+ * first cache and then meets four tokens at a time: 8 sums in registers, every vector of weights serves four tokens and
  * every broadcast of activations 16 rows. Float sums wait in the first cache. The order of sums stands in avx2.h. */
 #include "kern/matmul_avx2.h"
 
@@ -13,7 +13,7 @@ typedef enum way {
     WHOLE_SCALED, /* times the scale */
     HALVES,       /* 16-bit sums over 16 columns */
     HALVES_SCALED,
-    SIGNED,       /* signed weights, widened at once */
+    SIGNED, /* signed weights, widened at once */
     SIGNED_SCALED,
 } way;
 
@@ -153,8 +153,8 @@ ST_INLINE sums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, i
 }
 
 /* One half (8 rows) of one token: acc += float(dot) * (d * dx), and the minimum. */
-ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half, minimum min, __m256 dx, const float *ds,
-                        const int16_t *x_sums) {
+ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half, minimum min, __m256 dx,
+                        const float *ds, const int16_t *x_sums) {
     __m256 a = _mm256_loadu_ps(acc + 8 * half);
     a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(_mm256_load_ps(b->d + 8 * half), dx), a);
     if (min == MIN) a = _mm256_fmadd_ps(_mm256_load_ps(b->m + 8 * half), _mm256_broadcast_ss(ds), a);
@@ -167,8 +167,8 @@ ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half
 }
 
 /* Some tokens (up to four, from `first` on) of a panel's block x times an unpacked block. */
-ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, uint32_t first, int tokens,
-                          way how, int offset, minimum min) {
+ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, uint32_t first,
+                          int tokens, way how, int offset, minimum min) {
     /* Keeps the compiler from loading all weights before the loop over tokens: they do not fit the registers. */
     __asm__ volatile("" : : "r"(b) : "memory");
     const float *d = st_qblock_d(x, n) + first, *ds = d + n;
@@ -188,9 +188,12 @@ ST_INLINE void add_block(float acc[][ST_STRIP], const block16 *b, const uint8_t 
                          minimum min) {
     uint32_t t = 0;
     for (; t + 4 <= n; t += 4) add_tokens(acc, b, x, n, t, 4, how, offset, min);
-    if (n - t == 3) add_tokens(acc, b, x, n, t, 3, how, offset, min);
-    else if (n - t == 2) add_tokens(acc, b, x, n, t, 2, how, offset, min);
-    else if (n - t == 1) add_tokens(acc, b, x, n, t, 1, how, offset, min);
+    if (n - t == 3)
+        add_tokens(acc, b, x, n, t, 3, how, offset, min);
+    else if (n - t == 2)
+        add_tokens(acc, b, x, n, t, 2, how, offset, min);
+    else if (n - t == 1)
+        add_tokens(acc, b, x, n, t, 1, how, offset, min);
 }
 
 /* `blocks` of 32 columns make a tile; the weights' offset is 2^offset, or none when that is 0. */
@@ -213,8 +216,10 @@ ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, ui
 
 #define MATMUL(format, blocks, how, offset, min)                                                                       \
     ST_KERN_MATMUL_DECL(st_matmul_##format##_avx2) {                                                                   \
-        if (panel->n == 1) st_matvec_##format##_avx2(w, panel->quant, strip_lo, strip_hi, y);                          \
-        else matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, blocks, how, offset, min);                  \
+        if (panel->n == 1)                                                                                             \
+            st_matvec_##format##_avx2(w, panel->quant, strip_lo, strip_hi, y);                                         \
+        else                                                                                                           \
+            matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, blocks, how, offset, min);                   \
     }
 MATMUL(q4_0, 1, WHOLE, 3, NO_MIN)
 MATMUL(q4_1, 1, WHOLE, 0, MIN)

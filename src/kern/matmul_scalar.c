@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Scalar matrix products: the reference of all others. A block of 32 columns of one row is spread to integers, scales and
- * minima as the format defines them; products of integers are exact, everything else is summed in double, in order of k. */
+ * Scalar matrix products: the reference of all others. A block of 32 columns of one row is spread to integers, scales
+ * and minima as the format defines them; products of integers are exact, everything else is summed in double, in order
+ * of k. */
 #include "gguf/blocks.h"
 #include "kern/layout.h"
 #include "kern/scalar.h"
@@ -151,15 +152,16 @@ static double block_dot(const block32 *b, const int8_t *q, float d) {
     return sum * d;
 }
 
-static void strip_row(const st_matrix *w, const st_panel *panel, block_fn *get, const uint8_t *strip, uint32_t r, float *y,
-                      size_t ldy) {
+static void strip_row(const st_matrix *w, const st_panel *panel, block_fn *get, const uint8_t *strip, uint32_t r,
+                      float *y, size_t ldy) {
     const uint32_t n = panel->n, per_tile = w->format->tile_cols / 32;
     double sums[ST_PANEL] = {0};
     for (uint32_t i = 0; i < w->cols / 32; i++) {
         const uint8_t *block = panel->quant + (size_t)i * n * ST_QBLOCK_BYTES;
         block32 b;
         get(&b, strip + (size_t)(i / per_tile) * w->format->tile_bytes, i % per_tile, r);
-        for (uint32_t t = 0; t < n; t++) sums[t] += block_dot(&b, st_qblock_q(block) + 32 * t, st_qblock_d(block, n)[t]);
+        for (uint32_t t = 0; t < n; t++)
+            sums[t] += block_dot(&b, st_qblock_q(block) + 32 * t, st_qblock_d(block, n)[t]);
     }
     for (uint32_t t = 0; t < n; t++) y[t * ldy] = (float)sums[t];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Matrix-vector products with AVX2: one stream of tiles, 16 rows at a time, everything else in registers. Two sums run side
- * by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h. */
+ * Matrix-vector products with AVX2: one stream of tiles, 16 rows at a time, everything else in registers. Two sums run
+ * side by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h. */
 #include "kern/matvec_avx2.h"
 
 #include "gguf/blocks.h"
@@ -187,7 +187,8 @@ ST_INLINE pair tile_iq4_xs(pair acc, const uint8_t *tile, const uint8_t *x) {
         const uint8_t *v = p + 32;
         acc = add_scaled(acc, iq4_dots(v, x, signed_byte_pairs(p), signed_byte_pairs(p + 8)), d_lo, d_hi, x);
         x += ST_QBLOCK_BYTES;
-        acc = add_scaled(acc, iq4_dots(v + ST_NIBBLES, x, signed_byte_pairs(p + 16), signed_byte_pairs(p + 24)), d_lo, d_hi, x);
+        acc = add_scaled(acc, iq4_dots(v + ST_NIBBLES, x, signed_byte_pairs(p + 16), signed_byte_pairs(p + 24)), d_lo,
+                         d_hi, x);
         x += ST_QBLOCK_BYTES;
     }
     return acc;
@@ -206,7 +207,8 @@ ST_INLINE scales_k load_scales_k(const uint8_t *tile) {
 /* acc += dots of the block, whose scales stand at head[row] and minima at head[32 + row] */
 ST_INLINE pair add_block_k(pair acc, scales_k s, ipair dot, const uint8_t *head, const uint8_t *x) {
     acc = add_scaled(acc, dot, s.d_lo, s.d_hi, x);
-    return add_min(acc, _mm256_mul_ps(s.dmin_lo, byte_floats(head + 32)), _mm256_mul_ps(s.dmin_hi, byte_floats(head + 40)), x);
+    return add_min(acc, _mm256_mul_ps(s.dmin_lo, byte_floats(head + 32)),
+                   _mm256_mul_ps(s.dmin_hi, byte_floats(head + 40)), x);
 }
 
 ST_INLINE pair block_q4_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
@@ -280,7 +282,8 @@ ST_INLINE __m256i two_bit_sums(__m256i v, const uint8_t *x) {
 }
 
 /* Eight rows of a block of 32; `head` has their scales and minima, `v` their values. */
-ST_INLINE __m256 half_block_q2_k(__m256 acc, __m256 d, __m256 dmin, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+ST_INLINE __m256 half_block_q2_k(__m256 acc, __m256 d, __m256 dmin, const uint8_t *head, const uint8_t *v,
+                                 const uint8_t *x) {
     const __m256 dx = _mm256_castsi256_ps(broadcast4(x + X_D));
     const __m256i low = _mm256_set1_epi16(15), h0 = byte_pairs(head), h1 = byte_pairs(head + 16);
     const __m256i dot = add32(_mm256_madd_epi16(two_bit_sums(load256(v), x), _mm256_and_si256(h0, low)),
@@ -313,7 +316,7 @@ ST_INLINE pair tile_q2_k(pair acc, const uint8_t *tile, const uint8_t *x) {
             for (uint32_t i = w->cols / (32 * (blocks)); i > 0; i--) {                                                 \
                 acc = tile_##format(acc, tile, x);                                                                     \
                 tile += (tile_bytes);                                                                                  \
-                x += (blocks) * ST_QBLOCK_BYTES;                                                                       \
+                x += ST_QBLOCK_BYTES * (blocks);                                                                       \
             }                                                                                                          \
             _mm256_storeu_ps(y + (size_t)s * ST_STRIP, acc.lo);                                                        \
             _mm256_storeu_ps(y + (size_t)s * ST_STRIP + 8, acc.hi);                                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Vector operations with AVX2. A rest of less than eight items goes through the same instructions, masked, so that an item's
- * result does not depend on where it stands. */
+ * Vector operations with AVX2. A rest of less than eight items goes through the same instructions, masked, so that an
+ * item's result does not depend on where it stands. */
 #include "kern/math_avx2.h"
 
 #include <math.h>
@@ -25,13 +25,15 @@ typedef struct qtoken {
 
 ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, qtoken to) {
     const __m128 top = largest(a, b, c, d), all = _mm_set1_ps(127);
-    const __m128 fine = _mm_and_ps(_mm_cmpgt_ps(top, _mm_set1_ps(ST_QUANT_TINY)), _mm_cmplt_ps(top, _mm_set1_ps(INFINITY)));
+    const __m128 fine =
+        _mm_and_ps(_mm_cmpgt_ps(top, _mm_set1_ps(ST_QUANT_TINY)), _mm_cmplt_ps(top, _mm_set1_ps(INFINITY)));
     const __m256 by = _mm256_broadcastss_ps(_mm_div_ps(all, top)), keep = _mm256_broadcastss_ps(fine);
 #define ROUNDED(v) _mm256_cvtps_epi32(_mm256_and_ps(_mm256_mul_ps(v, by), keep))
     const __m256i low = _mm256_packs_epi32(ROUNDED(a), ROUNDED(b)), high = _mm256_packs_epi32(ROUNDED(c), ROUNDED(d));
 #undef ROUNDED
     /* packs works in halves: put the groups of four back in order */
-    const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m256i bytes =
+        _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256((__m256i *)to.q, bytes);
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
     const __m256i twos = add16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
@@ -39,7 +41,8 @@ ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, qtoken to)
     const __m128i four = _mm_unpacklo_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
     _mm_storel_epi64((__m128i *)to.sums, four);
     const __m128i two = _mm_madd_epi16(four, _mm_set1_epi16(1));
-    const __m128 total = _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1))), scale = _mm_div_ps(top, all);
+    const __m128 total = _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1))),
+                 scale = _mm_div_ps(top, all);
     _mm_store_ss(to.d, scale);
     _mm_store_ss(to.ds, _mm_mul_ss(scale, total));
 }
@@ -61,9 +64,11 @@ void st_quantize_avx2(const st_panel *panel) {
         for (uint32_t t = 0; t < n; t++) {
             const float *x = panel->x + t * panel->stride + 32 * b;
             const qtoken to = {(int8_t *)block + 32 * t, d + t, ds + t, sums + 4 * t};
-            if (left < 32) quantize_rest(x, left, to);
+            if (left < 32)
+                quantize_rest(x, left, to);
             else
-                quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16), _mm256_loadu_ps(x + 24), to);
+                quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
+                               _mm256_loadu_ps(x + 24), to);
         }
     }
 }
@@ -144,13 +149,16 @@ ST_INLINE void gate_all(activation_fn *act, float *gate, const float *up, uint32
         _mm256_storeu_ps(gate + i, _mm256_mul_ps(act(_mm256_loadu_ps(gate + i)), _mm256_loadu_ps(up + i)));
     if (i < n) {
         const __m256i m = first_lanes(n - i);
-        _mm256_maskstore_ps(gate + i, m, _mm256_mul_ps(act(_mm256_maskload_ps(gate + i, m)), _mm256_maskload_ps(up + i, m)));
+        _mm256_maskstore_ps(gate + i, m,
+                            _mm256_mul_ps(act(_mm256_maskload_ps(gate + i, m)), _mm256_maskload_ps(up + i, m)));
     }
 }
 
 void st_gate_avx2(enum st_activation act, float *gate, const float *up, uint32_t n) {
-    if (act == ST_SILU) gate_all(silu, gate, up, n);
-    else gate_all(gelu_tanh, gate, up, n);
+    if (act == ST_SILU)
+        gate_all(silu, gate, up, n);
+    else
+        gate_all(gelu_tanh, gate, up, n);
 }
 
 /* Pairs (2i, 2i + 1), four at a time: x c -+ swapped x s. */
@@ -169,8 +177,10 @@ ST_INLINE uint32_t rope_halves(float *x, const float *cos_sin, uint32_t n_pairs,
     uint32_t i = 0;
     for (; i + 8 <= n_pairs; i += 8) {
         const __m256 t0 = _mm256_loadu_ps(cos_sin + 2 * i), t1 = _mm256_loadu_ps(cos_sin + 2 * i + 8);
-        const __m256d c4 = _mm256_castps_pd(_mm256_shuffle_ps(t0, t1, 0x88)), s4 = _mm256_castps_pd(_mm256_shuffle_ps(t0, t1, 0xdd));
-        const __m256 c = _mm256_castpd_ps(_mm256_permute4x64_pd(c4, 0xd8)), s = _mm256_castpd_ps(_mm256_permute4x64_pd(s4, 0xd8));
+        const __m256d c4 = _mm256_castps_pd(_mm256_shuffle_ps(t0, t1, 0x88)),
+                      s4 = _mm256_castps_pd(_mm256_shuffle_ps(t0, t1, 0xdd));
+        const __m256 c = _mm256_castpd_ps(_mm256_permute4x64_pd(c4, 0xd8)),
+                     s = _mm256_castpd_ps(_mm256_permute4x64_pd(s4, 0xd8));
         const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + half + i);
         _mm256_storeu_ps(x + i, _mm256_sub_ps(_mm256_mul_ps(a, c), _mm256_mul_ps(b, s)));
         _mm256_storeu_ps(x + half + i, _mm256_add_ps(_mm256_mul_ps(a, s), _mm256_mul_ps(b, c)));

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The largest |x| as bits: the order of positive floats is that of their bits, with NaN above infinity above all numbers. */
+/* The largest |x| as bits: the order of positive floats is that of their bits, with NaN above infinity above all
+ * numbers. */
 static float largest(const float *x, uint32_t n) {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -43,8 +44,8 @@ void st_quantize_scalar(const st_panel *panel) {
         int16_t(*sums)[2][2] = (int16_t(*)[2][2])(ds + n);
         const uint32_t left = panel->cols - 32 * b;
         for (uint32_t t = 0; t < n; t++)
-            quantize_block(panel->x + t * panel->stride + 32 * b, left < 32 ? left : 32, (int8_t *)block + 32 * t, &d[t],
-                           &ds[t], sums[t]);
+            quantize_block(panel->x + t * panel->stride + 32 * b, left < 32 ? left : 32, (int8_t *)block + 32 * t,
+                           &d[t], &ds[t], sums[t]);
     }
 }
 

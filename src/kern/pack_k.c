@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Packing of types with blocks of 256 columns. A row's block is first spread to one byte a value, then its bytes are put
- * together again four at a time. The source layouts are those of the GGUF specification's block types. */
+ * Packing of types with blocks of 256 columns. A row's block is first spread to one byte a value, then its bytes are
+ * put together again four at a time. The source layouts are those of the GGUF specification's block types. */
 #include "gguf/blocks.h"
 #include "kern/layout.h"
 
@@ -83,7 +83,8 @@ static void put_sixes(uint8_t *tile, const uint8_t *values, const int8_t *scales
         const uint32_t last = st_load32(values + 16 * g + 12);
         chunk[16 * (g % 4) + row] = (uint8_t)scales[g];
         for (uint32_t j = 0; j < 3; j++)
-            st_store32(to + ST_VECTOR * j, st_load32(values + 16 * g + 4 * j) | (((last >> (2 * j)) & 0x03030303) << 6));
+            st_store32(to + ST_VECTOR * j,
+                       st_load32(values + 16 * g + 4 * j) | (((last >> (2 * j)) & 0x03030303) << 6));
     }
 }
 
@@ -104,7 +105,8 @@ static void pack_row_q6_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
     put_sixes(tile, values, b->scales, row);
 }
 
-/* A value of Q3_K is 0..3, less 4 where its mask bit is clear, times a scale of 6 bits less 32: Q6_K holds that exactly. */
+/* A value of Q3_K is 0..3, less 4 where its mask bit is clear, times a scale of 6 bits less 32: Q6_K holds that
+ * exactly. */
 static void pack_row_q3_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
     const st_q3_k *b = (const st_q3_k *)block;
     const uint8_t *s = b->scales;
@@ -112,7 +114,8 @@ static void pack_row_q3_k(uint8_t *tile, const uint8_t *block, uint32_t row) {
     int8_t scales[16];
     for (uint32_t g = 0; g < 8; g++)
         for (uint32_t l = 0; l < 32; l++)
-            values[32 * g + l] = (uint8_t)(32 - 4 + ((b->qs[32 * (g / 4) + l] >> (2 * (g % 4))) & 3) + 4 * ((b->hmask[l] >> g) & 1));
+            values[32 * g + l] =
+                (uint8_t)(32 - 4 + ((b->qs[32 * (g / 4) + l] >> (2 * (g % 4))) & 3) + 4 * ((b->hmask[l] >> g) & 1));
     for (uint32_t i = 0; i < 16; i++) {
         const int low = i < 8 ? s[i] & 15 : s[i - 8] >> 4, high = (s[8 + i % 4] >> (2 * (i / 4))) & 3;
         scales[i] = (int8_t)((low | (high << 4)) - 32);

@@ -16,7 +16,8 @@ static bool runs_always(void) { return true; }
 /* The compiler's test of AVX2 includes the operating system's saving of wide registers; it has no name for F16C. */
 static bool runs_avx2(void) {
     unsigned a, b, c, d;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return false;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+        return false;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A block of 32 columns x 16 rows, spread to one byte a value for the matrix-matrix kernels of AVX2, and the unpacking of
- * every tile into such blocks. */
+ * A block of 32 columns x 16 rows, spread to one byte a value for the matrix-matrix kernels of AVX2, and the unpacking
+ * of every tile into such blocks. */
 #ifndef ST_KERN_UNPACK_AVX2_H
 #define ST_KERN_UNPACK_AVX2_H
 
@@ -9,11 +9,11 @@
 
 typedef struct block16 {
     _Alignas(64) uint8_t w[8 * ST_VECTOR]; /* vector j: columns 4j..4j+3 of the rows */
-    uint8_t size[8 * ST_VECTOR];  /* |w| of signed weights */
-    int16_t by[2][2 * ST_STRIP];  /* a row's integer scale, twice: for columns 0-15 and 16-31 */
-    int16_t min[2][2 * ST_STRIP]; /* Q2_K: a row's integer minimum, twice, likewise */
+    uint8_t size[8 * ST_VECTOR];           /* |w| of signed weights */
+    int16_t by[2][2 * ST_STRIP];           /* a row's integer scale, twice: for columns 0-15 and 16-31 */
+    int16_t min[2][2 * ST_STRIP];          /* Q2_K: a row's integer minimum, twice, likewise */
     float d[ST_STRIP];
-    float m[ST_STRIP];            /* Q2_K: -dmin; others: the whole minimum */
+    float m[ST_STRIP]; /* Q2_K: -dmin; others: the whole minimum */
 } block16;
 
 /* Unpacks block i of a tile. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Timings. What is timed: the kernel alone, on one thread, best of several runs; of a stream from memory each MiB's best time
- * over several passes, so that an interruption of one pass does not count and no MiB is left out.
- *   read      a plain sum over 96 MiB: what memory gives
- *   matvec    one token, weights of 96 MiB streamed from memory; GB/s counts packed bytes
- *   matmul    a panel of ST_PANEL tokens times a matrix of 1536 x 1536 out of the caches
- *   the rest  operands in the first caches */
+ * Timings. What is timed: the kernel alone, on one thread, best of several runs; of a stream from memory each MiB's
+ * best time over several passes, so that an interruption of one pass does not count and no MiB is left out. read      a
+ * plain sum over 96 MiB: what memory gives matvec    one token, weights of 96 MiB streamed from memory; GB/s counts
+ * packed bytes matmul    a panel of ST_PANEL tokens times a matrix of 1536 x 1536 out of the caches the rest  operands
+ * in the first caches */
 #include "checkkern/check.h"
 
 #include "base/clock.h"
@@ -20,7 +19,7 @@ typedef struct bench {
     const char *only;
     st_region memory; /* packed weights */
     check random;
-    float *x, *y;     /* [ST_PANEL][8192] and [ST_PANEL][rows] */
+    float *x, *y; /* [ST_PANEL][8192] and [ST_PANEL][rows] */
     uint8_t *quant;
     size_t y_len;
 } bench;
@@ -61,8 +60,10 @@ static double stream_ns(bench *b, piece_fn *fn, void *arg) {
 
 static void report(const bench *b, const char *name, double ns, double bytes, double operations) {
     printf("%-8s %-22s %14.0f", b->kern->name, name, ns);
-    if (bytes > 0) printf(" %9.2f", bytes / ns);
-    else printf(" %9s", "-");
+    if (bytes > 0)
+        printf(" %9.2f", bytes / ns);
+    else
+        printf(" %9s", "-");
     if (operations > 0) printf(" %9.2f", operations / ns);
     printf("\n");
     fflush(stdout);
@@ -115,10 +116,15 @@ static st_matrix bench_matrix(bench *b, const st_kern_format *format, size_t byt
     const uint32_t strips = (uint32_t)(bytes / strip_bytes);
     uint8_t *rows = st_alloc(ST_STRIP, row_bytes);
     random_blocks(&b->random, format->type, rows, (size_t)ST_STRIP * COLS);
-    for (uint32_t s = 0; s < strips; s++) format->pack(b->memory.data + s * strip_bytes, rows, row_bytes, ST_STRIP, COLS);
+    for (uint32_t s = 0; s < strips; s++)
+        format->pack(b->memory.data + s * strip_bytes, rows, row_bytes, ST_STRIP, COLS);
     st_free(rows);
-    return (st_matrix){.data = b->memory.data, .format = format, .rows = strips * ST_STRIP, .cols = COLS,
-                       .strip_bytes = strip_bytes, .file_bytes = strips * ST_STRIP * row_bytes};
+    return (st_matrix){.data = b->memory.data,
+                       .format = format,
+                       .rows = strips * ST_STRIP,
+                       .cols = COLS,
+                       .strip_bytes = strip_bytes,
+                       .file_bytes = strips * ST_STRIP * row_bytes};
 }
 
 static void bench_products(bench *b, bool panel) {
@@ -134,22 +140,18 @@ static void bench_products(bench *b, bool panel) {
         p.panel = (st_panel){.n = panel ? ST_PANEL : 1, .cols = COLS, .x = b->x, .stride = COLS, .quant = b->quant};
         b->kern->quantize(&p.panel);
         const bool stream = !panel && b->kern != b->random.ref;
-        report(b, name, stream ? stream_ns(b, run_product_piece, &p) : best_ns(b, run_product, &p), (double)st_matrix_strips(&p.w) * (double)strip_bytes,
-               (double)p.panel.n * p.w.rows * COLS);
+        report(b, name, stream ? stream_ns(b, run_product_piece, &p) : best_ns(b, run_product, &p),
+               (double)st_matrix_strips(&p.w) * (double)strip_bytes, (double)p.panel.n * p.w.rows * COLS);
     }
 }
 
-static void run_quantize(bench *b, void *arg) {
-    b->kern->quantize(arg);
-}
+static void run_quantize(bench *b, void *arg) { b->kern->quantize(arg); }
 
 static void run_norm(bench *b, void *arg) {
     for (int i = 0; i < 100; i++) b->kern->rms_norm(b->y, b->x, arg, COLS, 1e-5f);
 }
 
-static void run_gate(bench *b, void *arg) {
-    b->kern->gate(*(enum st_activation *)arg, b->y, b->x, COLS);
-}
+static void run_gate(bench *b, void *arg) { b->kern->gate(*(enum st_activation *)arg, b->y, b->x, COLS); }
 
 static void run_argmax(bench *b, void *arg) {
     *(uint32_t *)arg = b->kern->argmax((const float *)b->memory.data, 262144);
@@ -159,7 +161,8 @@ static void bench_ops(bench *b) {
     st_panel panel = {.n = ST_PANEL, .cols = COLS, .x = b->x, .stride = COLS, .quant = b->quant};
     enum st_activation act = ST_SILU;
     uint32_t sink;
-    if (wanted(b, "quantize")) report(b, "quantize 16 x 1536", best_ns(b, run_quantize, &panel), ST_PANEL * COLS * 4.0, 0);
+    if (wanted(b, "quantize"))
+        report(b, "quantize 16 x 1536", best_ns(b, run_quantize, &panel), ST_PANEL * COLS * 4.0, 0);
     if (wanted(b, "rms_norm")) report(b, "rms_norm 1536", best_ns(b, run_norm, b->x) / 100, COLS * 4.0, 0);
     memcpy(b->y, b->x, COLS * sizeof(float));
     if (wanted(b, "silu")) report(b, "silu 1536", best_ns(b, run_gate, &act), COLS * 4.0, 0);
@@ -190,14 +193,22 @@ static void run_attention_piece(bench *b, void *arg, uint32_t piece) {
 }
 
 /* One token: caches of many layers streamed from memory; a panel of tokens: one cache again and again. */
-static void bench_attention(bench *b, const char *shape, uint32_t heads, uint32_t head_dim, uint32_t tokens, enum st_kv_type type) {
+static void bench_attention(bench *b, const char *shape, uint32_t heads, uint32_t head_dim, uint32_t tokens,
+                            enum st_kv_type type) {
     char name[60];
     snprintf(name, sizeof(name), "attention %s %s x%u", type == ST_KV_F16 ? "f16" : "f32", shape, tokens);
     if (!wanted(b, name)) return;
     attention_args p = {.type = type, .layer_bytes = 1024 * (size_t)head_dim * st_kv_item_bytes(type)};
-    p.a = (st_attention){.q = b->x, .out = b->y, .q_stride = heads * head_dim, .out_stride = heads * head_dim,
-                         .n_tokens = tokens, .n_heads = heads, .head_dim = head_dim, .capacity = 1024,
-                         .last = 1024 - tokens, .scale = 0.1f};
+    p.a = (st_attention){.q = b->x,
+                         .out = b->y,
+                         .q_stride = heads * head_dim,
+                         .out_stride = heads * head_dim,
+                         .n_tokens = tokens,
+                         .n_heads = heads,
+                         .head_dim = head_dim,
+                         .capacity = 1024,
+                         .last = 1024 - tokens,
+                         .scale = 0.1f};
     p.layers = (uint32_t)(STREAM / (2 * p.layer_bytes));
     memset(b->memory.data, 0, STREAM);
     const bool stream = tokens == 1 && b->kern != b->random.ref;

@@ -63,8 +63,14 @@ static void half_offsets(uint32_t type, int offsets[2]) {
     offsets[0] = 0;
     offsets[1] = -1;
     switch (type) {
-    case ST_Q4_1: case ST_Q5_1: case ST_Q4_K: case ST_Q5_K: offsets[1] = 2; break;
-    case ST_Q2_K: offsets[0] = 80; offsets[1] = 82; break;
+    case ST_Q4_1:
+    case ST_Q5_1:
+    case ST_Q4_K:
+    case ST_Q5_K: offsets[1] = 2; break;
+    case ST_Q2_K:
+        offsets[0] = 80;
+        offsets[1] = 82;
+        break;
     case ST_Q3_K: offsets[0] = 108; break;
     case ST_Q6_K: offsets[0] = 208; break;
     default: break;

@@ -29,11 +29,11 @@ typedef struct guarded {
 
 guarded guarded_new(size_t bytes, size_t shift);
 void guarded_poison(guarded *g);
-bool guarded_intact(const guarded *g);            /* the zones around it */
-bool poisoned(const void *p, size_t bytes);       /* never written since */
+bool guarded_intact(const guarded *g);      /* the zones around it */
+bool poisoned(const void *p, size_t bytes); /* never written since */
 void guarded_free(guarded *g);
 
-float random_float(check *c);                     /* about standard normal */
+float random_float(check *c); /* about standard normal */
 void random_floats(check *c, float *x, size_t n);
 uint32_t random_below(check *c, uint32_t n);
 /* Whole blocks of random bits with sane scales: every value a file can hold turns up. */

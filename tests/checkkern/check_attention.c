@@ -44,8 +44,10 @@ static void check_store(check *c, const sequence *s, enum st_kv_type type) {
     ref.kern = c->ref;
     cache_fill(c, &got, s, type, 0, 40);
     cache_fill(&ref, &want, s, type, 0, 40);
-    if (memcmp(got.k.data, want.k.data, got.k.bytes) != 0) check_fail(c, "kv_store: keys of head size %u differ", s->head_dim);
-    if (memcmp(got.v.data, want.v.data, got.v.bytes) != 0) check_fail(c, "kv_store: values of head size %u differ", s->head_dim);
+    if (memcmp(got.k.data, want.k.data, got.k.bytes) != 0)
+        check_fail(c, "kv_store: keys of head size %u differ", s->head_dim);
+    if (memcmp(got.v.data, want.v.data, got.v.bytes) != 0)
+        check_fail(c, "kv_store: values of head size %u differ", s->head_dim);
     cache_free(&got);
     cache_free(&want);
 }
@@ -54,8 +56,8 @@ static double item(enum st_kv_type type, float x) {
     return type == ST_KV_F16 ? st_half_to_float(st_float_to_half(x)) : x;
 }
 
-/* Softmax attention of one head as the textbook has it, and the size of an error in it: the scores' error times the spread
- * of the values. */
+/* Softmax attention of one head as the textbook has it, and the size of an error in it: the scores' error times the
+ * spread of the values. */
 static void plain_head(const st_attention *a, const sequence *s, enum st_kv_type type, const float *q, uint32_t first,
                        uint32_t last, double *out, double *error) {
     double scores[1024], top = -INFINITY, sum = 0, size = 0, spread = 0;
@@ -93,12 +95,13 @@ static void compare_plain(check *c, const st_attention *a, const sequence *s, en
     double want[512], error;
     for (uint32_t t = 0; t < a->n_tokens; t++)
         for (uint32_t h = 0; h < a->n_heads; h++) {
-            const float *q = a->q + t * a->q_stride + h * a->head_dim, *out = a->out + t * a->out_stride + h * a->head_dim;
+            const float *q = a->q + t * a->q_stride + h * a->head_dim,
+                        *out = a->out + t * a->out_stride + h * a->head_dim;
             plain_head(a, s, type, q, first_of(a, t), a->last + t, want, &error);
             for (uint32_t d = 0; d < a->head_dim; d++)
                 if (!close_enough(out[d], (float)want[d], error)) {
-                    check_fail(c, "attention over %u to %u, head %u of %u, size %u, token %u: %.8g, not %.8g", first_of(a, t),
-                               a->last + t, h, a->n_heads, a->head_dim, t, out[d], want[d]);
+                    check_fail(c, "attention over %u to %u, head %u of %u, size %u, token %u: %.8g, not %.8g",
+                               first_of(a, t), a->last + t, h, a->n_heads, a->head_dim, t, out[d], want[d]);
                     return;
                 }
         }
@@ -113,8 +116,9 @@ static void check_alone(check *c, const st_attention *a, const sequence *s, enum
         one.first = first_of(a, t);
         one.last = a->last + t;
         const uint32_t seen = one.last - one.first + 1;
-        cache kv = cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + ST_ATTN_BLOCK * random_below(c, 3),
-                             a->head_dim, type);
+        cache kv =
+            cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + ST_ATTN_BLOCK * random_below(c, 3),
+                      a->head_dim, type);
         cache_fill(c, &kv, s, type, one.first, one.last);
         one.k = kv.k.data;
         one.v = kv.v.data;
@@ -125,8 +129,8 @@ static void check_alone(check *c, const st_attention *a, const sequence *s, enum
         one.out = out.data;
         c->kern->attention[type](&one);
         if (memcmp(out.data, a->out + t * a->out_stride, width * sizeof(float)) != 0)
-            check_fail(c, "attention of token %u of %u at %u to %u differs from the token alone", t, a->n_tokens, one.first,
-                       one.last);
+            check_fail(c, "attention of token %u of %u at %u to %u differs from the token alone", t, a->n_tokens,
+                       one.first, one.last);
         if (!guarded_intact(&out)) check_fail(c, "attention wrote outside");
         cache_free(&kv);
     }
@@ -171,7 +175,10 @@ void check_attention(check *c) {
         for (int type = ST_KV_F16; type <= ST_KV_F32; type++) {
             check_store(c, &s, (enum st_kv_type)type);
             const uint32_t tokens = round % 2 ? 1 : 1 + random_below(c, 20), last = random_below(c, 250);
-            st_attention a = {.n_tokens = tokens, .n_heads = heads[random_below(c, 7)], .head_dim = s.head_dim, .last = last,
+            st_attention a = {.n_tokens = tokens,
+                              .n_heads = heads[random_below(c, 7)],
+                              .head_dim = s.head_dim,
+                              .last = last,
                               .scale = 1 / sqrtf((float)s.head_dim)};
             if (round % 3 == 1) a.first = random_below(c, last + 1);
             if (round % 3 == 2) a.window = 1 + random_below(c, 150);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Matrix products. The scalar ones are compared with the dequantized file rows, the others with the scalar ones; and each
- * table's products must not depend on how many tokens or strips stand in a call. */
+ * Matrix products. The scalar ones are compared with the dequantized file rows, the others with the scalar ones; and
+ * each table's products must not depend on how many tokens or strips stand in a call. */
 #include "checkkern/check.h"
 
 #include "base/mem.h"
@@ -24,7 +24,8 @@ static void fill_activations(check *c, product *p) {
     for (uint32_t t = 0; t < p->panel.n; t++)
         for (uint32_t k = 0; k < p->panel.cols; k++)
             x[t * p->panel.stride + k] = random_float(c) * (random_below(c, 64) ? 1.0f : 20.0f);
-    memset(x + random_below(c, p->panel.n) * p->panel.stride, 0, (p->panel.cols < 40 ? p->panel.cols : 40) * sizeof(float));
+    memset(x + random_below(c, p->panel.n) * p->panel.stride, 0,
+           (p->panel.cols < 40 ? p->panel.cols : 40) * sizeof(float));
     c->ref->quantize(&p->panel);
 }
 
@@ -117,8 +118,8 @@ static void check_invariance(check *c, const product *p, const float *y, size_t 
     guarded one = guarded_new((size_t)p->strips * ST_STRIP * sizeof(float), 0);
     guarded quant = guarded_new(st_panel_bytes(1, p->w.cols), 0);
     for (uint32_t t = 0; t < p->panel.n; t++) {
-        const st_panel alone = {.n = 1, .cols = p->w.cols, .x = p->panel.x + t * p->panel.stride,
-                                .stride = p->w.cols, .quant = quant.data};
+        const st_panel alone = {
+            .n = 1, .cols = p->w.cols, .x = p->panel.x + t * p->panel.stride, .stride = p->w.cols, .quant = quant.data};
         c->ref->quantize(&alone);
         for (uint32_t s = p->strips; s-- > 0;) c->kern->matmul[f->type](&p->w, &alone, s, s + 1, one.data, 1);
         if (memcmp(one.data, y + t * ldy, one.bytes) != 0)
@@ -132,7 +133,8 @@ static void check_invariance(check *c, const product *p, const float *y, size_t 
 static void check_product(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n) {
     product p = product_new(c, format, rows, cols, n);
     const size_t ldy = (size_t)p.strips * ST_STRIP + random_below(c, 5);
-    guarded want = guarded_new(n * ldy * sizeof(float), 0), got = guarded_new(n * ldy * sizeof(float), 4 * random_below(c, 16));
+    guarded want = guarded_new(n * ldy * sizeof(float), 0),
+            got = guarded_new(n * ldy * sizeof(float), 4 * random_below(c, 16));
     float *y = got.data, *z = want.data;
     c->ref->matmul[format->type](&p.w, &p.panel, 0, p.strips, z, ldy);
     c->kern->matmul[format->type](&p.w, &p.panel, 0, p.strips, y, ldy);

@@ -64,13 +64,15 @@ static void check_dot(check *c, uint32_t n, const float *y) {
     double magnitude = 0;
     for (uint32_t i = 0; i < n; i++) magnitude += fabs((double)t.a[i] * y[i]);
     const float got = c->kern->dot(t.a, y, n), want = c->ref->dot(t.b, y, n);
-    if (!close_enough(got, want, magnitude * (n + 2) * FLT_EPSILON / 2)) check_fail(c, "dot of %u: %.9g, not %.9g", n, got, want);
+    if (!close_enough(got, want, magnitude * (n + 2) * FLT_EPSILON / 2))
+        check_fail(c, "dot of %u: %.9g, not %.9g", n, got, want);
     twin_compare(c, &t, n, "dot", 0, 0);
 }
 
 /* Values from the whole range where the functions bend, and where exp ends. */
 static float bend(check *c) {
-    static const float special[] = {0, -0.0f, 1e-30f, -1e-30f, 88, -88, 104, -104, 1000, -1000, 1e30f, -1e30f, INFINITY};
+    static const float special[] = {0,    -0.0f, 1e-30f, -1e-30f, 88,     -88,     104,
+                                    -104, 1000,  -1000,  1e30f,   -1e30f, INFINITY};
     const uint32_t pick = random_below(c, 60);
     return pick < sizeof(special) / sizeof(special[0]) ? special[pick] : random_float(c) * (pick < 40 ? 3.0f : 20.0f);
 }
@@ -109,7 +111,7 @@ static void check_argmax(check *c, uint32_t n) {
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t got = c->kern->argmax(t.a, n), want = c->ref->argmax(t.a, n);
         if (got != want) check_fail(c, "argmax of %u: %u, not %u", n, got, want);
-        if (i == 0) t.a[random_below(c, n)] = t.a[got];                  /* twice the largest: the first counts */
+        if (i == 0) t.a[random_below(c, n)] = t.a[got]; /* twice the largest: the first counts */
         if (i == 1) t.a[random_below(c, n)] = NAN;
         if (i == 2)
             for (uint32_t k = 0; k < n; k++) t.a[k] = random_below(c, 2) ? NAN : -INFINITY;
@@ -123,7 +125,8 @@ static void check_quantize(check *c, uint32_t tokens, uint32_t cols) {
     guarded got = guarded_new(bytes, 0), want = guarded_new(bytes, 0);
     guarded x = guarded_new(tokens * stride * sizeof(float), 4 * random_below(c, 16));
     random_floats(c, x.data, tokens * stride);
-    for (uint32_t i = 0; i < 40; i++) ((float *)x.data)[random_below(c, (uint32_t)(tokens * stride))] = 1e-40f * (float)i;
+    for (uint32_t i = 0; i < 40; i++)
+        ((float *)x.data)[random_below(c, (uint32_t)(tokens * stride))] = 1e-40f * (float)i;
     if (cols > 32) memset(x.data, 0, 32 * sizeof(float));
     st_panel panel = {.n = tokens, .cols = cols, .x = x.data, .stride = stride, .quant = got.data};
     c->kern->quantize(&panel);
@@ -135,7 +138,8 @@ static void check_quantize(check *c, uint32_t tokens, uint32_t cols) {
     panel.quant = got.data;
     c->kern->quantize(&panel);
     float sum = 0;
-    for (uint32_t b = 0; 32 * b < cols; b++) sum += st_qblock_d(panel.quant + (size_t)b * tokens * ST_QBLOCK_BYTES, tokens)[0];
+    for (uint32_t b = 0; 32 * b < cols; b++)
+        sum += st_qblock_d(panel.quant + (size_t)b * tokens * ST_QBLOCK_BYTES, tokens)[0];
     if (isfinite(sum)) check_fail(c, "quantize of %u columns hides what is not a number", cols);
     guarded_free(&got);
     guarded_free(&want);

@@ -21,8 +21,10 @@ int main(int argc, char **argv) {
     uint64_t seed = 1;
     bool bench = false;
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--seed") && i + 1 < argc) seed = strtoull(argv[++i], NULL, 0);
-        else if (!strcmp(argv[i], "--table") && i + 1 < argc) only = argv[++i];
+        if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 0);
+        else if (!strcmp(argv[i], "--table") && i + 1 < argc)
+            only = argv[++i];
         else if (!strcmp(argv[i], "--bench")) {
             bench = true;
             if (i + 1 < argc && argv[i + 1][0] != '-') kernels = argv[++i];

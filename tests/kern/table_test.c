@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * The choice of a kernel table and what packing refuses. What kernels compute is checked by checkkern. */
+#include "kern/kern.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void best_is_last_of_the_list(void **state) {
+    (void)state;
+    const st_kern *tables[8], *best;
+    const size_t n = st_kern_list(tables, 8);
+    assert_true(n >= 1);
+    assert_string_equal(tables[0]->name, "scalar");
+    assert_int_equal(st_kern_select(&best, NULL, NULL), STRETTO_OK);
+    assert_ptr_equal(best, tables[n - 1]);
+    assert_int_equal(st_kern_select(&best, "", NULL), STRETTO_OK);
+    assert_ptr_equal(best, tables[n - 1]);
+    assert_int_equal(st_kern_list(tables, 1), 1);
+}
+
+static void every_table_by_its_name(void **state) {
+    (void)state;
+    const st_kern *tables[8], *found;
+    const size_t n = st_kern_list(tables, 8);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(st_kern_select(&found, tables[i]->name, NULL), STRETTO_OK);
+        assert_ptr_equal(found, tables[i]);
+    }
+}
+
+static void unknown_name_lists_the_known(void **state) {
+    (void)state;
+    const st_kern *found;
+    stretto_error err;
+    assert_int_equal(st_kern_select(&found, "mmx", &err), STRETTO_E_USAGE);
+    assert_null(found);
+    assert_non_null(strstr(err.text, "\"mmx\""));
+    assert_non_null(strstr(err.text, "scalar"));
+}
+
+static void every_table_covers_every_readable_type(void **state) {
+    (void)state;
+    const st_kern *tables[8];
+    const size_t n = st_kern_list(tables, 8);
+    for (uint32_t type = 0; type < ST_TYPE_COUNT; type++) {
+        const st_type_info *info = st_type_find(type);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(tables[i]->formats[type] != NULL, info && info->readable);
+            assert_int_equal(tables[i]->matmul[type] != NULL, tables[i]->formats[type] != NULL);
+            assert_ptr_equal(tables[i]->formats[type], tables[0]->formats[type]);
+        }
+    }
+}
+
+static void pack_refuses_broken_rows(void **state) {
+    (void)state;
+    const st_kern *kern;
+    uint8_t strip[64] = {0};
+    st_matrix matrix = {.rows = 7};
+    assert_int_equal(st_kern_select(&kern, "scalar", NULL), STRETTO_OK);
+    assert_int_equal(st_strip_bytes(kern->formats[ST_Q4_K], 128), 0);
+    assert_int_equal(st_strip_bytes(kern->formats[ST_F32], 0), 0);
+    assert_int_equal(st_strip_bytes(kern->formats[ST_Q8_0], 32) % 64, 0);
+    assert_int_equal(st_matrix_pack(&matrix, strip, kern->formats[ST_Q4_K], strip, 16, 128, 0, 1), STRETTO_E_INPUT);
+    assert_int_equal(matrix.rows, 7);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(best_is_last_of_the_list),
+        cmocka_unit_test(every_table_by_its_name),
+        cmocka_unit_test(unknown_name_lists_the_known),
+        cmocka_unit_test(every_table_covers_every_readable_type),
+        cmocka_unit_test(pack_refuses_broken_rows),
+    };
+    return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
