@@ -32,8 +32,8 @@ static const struct {
      "Summarise this paragraph in one sentence.\n\nMany phones and laptops have a processor of its own for neural "
      "networks. It reaches a high rate of multiplications at little power, but a program cannot address it directly: "
      "it hands whole models to a driver, which compiles them and decides when they run. Whether two models can run "
-     "there at the same time is not documented, so people who want to pipeline the parts of a large model over it have to "
-     "measure."},
+     "there at the same time is not documented, so people who want to pipeline the parts of a large model over it have "
+     "to measure."},
 };
 /* clang-format on */
 

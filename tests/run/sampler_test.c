@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/sampler.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #define N 8
 #define DRAWS 20000
