@@ -31,8 +31,8 @@ typedef struct stretto_probe_options {
     bool one_thread;  /* one thread submits both, one after the other; else two threads, which start together */
     bool warm;        /* chunks: leave the caches as the last execution left them; else the rest of the model passes
                          through them before every timing, as it does in a real step */
-    /* Steps: called before every timing, and not timed, to bring the caches to the state of a real step. NULL: they stay
-     * as the last execution left them. */
+    /* Steps: called before every timing, and not timed, to bring the caches to the state of a real step. NULL: they
+     * stay as the last execution left them. */
     void (*evict)(void *arg);
     void *evict_arg;
     /* After each round, on the caller's thread: rounds so far, and about how many there will be. Returning other than 0
