@@ -44,12 +44,11 @@ static void unescape(st_str text, st_buf *out) {
     }
 }
 
-/* Takes away the space that was put in front of the text. User-defined tokens never get one. */
-static void first_trim(const st_tokenizer *tok, uint8_t type, size_t start, st_buf *out) {
-    if (!tok->adds_space || type == ST_TOKEN_USER || type == ST_TOKEN_CONTROL || type == ST_TOKEN_UNKNOWN) return;
-    if (out->failed || out->len == start || out->data[start] != ' ') return;
-    memmove(out->data + start, out->data + start + 1, out->len - start); /* with the NUL */
-    out->len--;
+/* Whether the bytes start with a space that encoding may have put there: never in a user-defined token that was found
+ * in the text as it stands. */
+static bool starts_with_space(st_str text, int byte) {
+    size_t n = strlen(ST_SPACE);
+    return byte == ' ' || (text.len >= n && memcmp(text.data, ST_SPACE, n) == 0);
 }
 
 int st_tokenizer_decode(const st_tokenizer *tok, int32_t id, bool special, bool first, st_buf *out,
@@ -58,19 +57,19 @@ int st_tokenizer_decode(const st_tokenizer *tok, int32_t id, bool special, bool 
         return st_fail(err, STRETTO_E_USAGE, "no token %d: the vocabulary has 0 to %u", id, tok->vocab.n - 1);
     st_str text = st_vocab_text(&tok->vocab, id);
     uint8_t type = tok->vocab.type[id];
-    size_t start = out->len;
     int byte = type == ST_TOKEN_BYTE ? st_vocab_byte(text) : -1;
+    bool bare = first && tok->adds_space && starts_with_space(text, byte);
     if (type == ST_TOKEN_CONTROL || type == ST_TOKEN_UNKNOWN) {
         if (special) st_buf_add(out, text.data, text.len);
     } else if (byte >= 0) {
-        st_buf_add(out, &(char){(char)byte}, 1);
+        if (!bare) st_buf_add(out, &(char){(char)byte}, 1);
     } else if (tok->model == ST_MODEL_BPE && type != ST_TOKEN_USER) {
         bpe_decode(text, out);
     } else if (tok->model == ST_MODEL_BPE) {
         st_buf_add(out, text.data, text.len);
     } else {
-        unescape(text, out);
+        size_t skipped = bare ? strlen(ST_SPACE) : 0;
+        unescape((st_str){text.data + skipped, text.len - skipped}, out);
     }
-    if (first) first_trim(tok, type, start, out);
     return out->failed ? st_fail_memory(err, "the text", text.len) : 0;
 }

@@ -26,6 +26,6 @@ int st_merges_create(st_merges *merges, const st_vocab *vocab, const st_gguf *gg
 void st_merges_free(st_merges *merges);
 
 /* What two neighbours become; the key is the rank. An st_pair_fn for st_symbols_join, whose arg is the st_merges. */
-st_pair st_merges_pair(const void *merges, const char *text, const st_symbol *left, const st_symbol *right);
+st_pair st_merges_pair(const void *arg, const char *text, const st_symbol *left, const st_symbol *right);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "token/pretokenize.h"
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "gguf/message.h"
@@ -76,14 +77,16 @@ static const form *form_find(st_str name) {
 }
 
 static int fail_unknown(st_str name, stretto_error *err) {
-    char known[400] = "";
+    st_buf known = {0};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        for (const char *const *at = forms[i].names; *at; at++) {
-            if (known[0]) strcat(known, ", ");
-            strcat(known, *at);
-        }
-    return st_fail(err, STRETTO_E_INPUT, "key tokenizer.ggml.pre is \"%s\", which is not supported; these are: %s",
-                   ST_NAME(name), known);
+        for (const char *const *at = forms[i].names; *at; at++)
+            st_buf_printf(&known, "%s%s", known.len ? ", " : "", *at);
+    int code = known.failed ? st_fail_memory(err, "a message", known.len)
+                            : st_fail(err, STRETTO_E_INPUT,
+                                      "key tokenizer.ggml.pre is \"%s\", which is not supported; these are: %s",
+                                      ST_NAME(name), known.data);
+    st_buf_free(&known);
+    return code;
 }
 
 int st_pretokenizer_create(st_pretokenizer **out, st_str name, bool jit, stretto_error *err) {

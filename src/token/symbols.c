@@ -16,16 +16,16 @@ int st_symbols_begin(st_symbols *symbols, size_t n, stretto_error *err) {
     symbols->n = symbols->n_heap = 0;
     if (n <= symbols->cap) return 0;
     size_t cap = n < 64 ? 64 : n > symbols->cap * 2 ? n : symbols->cap * 2;
+    bool fits = cap <= SIZE_MAX / (HEAP_PER_SYMBOL * sizeof(st_symbol));
+    st_symbol *data = fits ? malloc(cap * sizeof *data) : NULL;
+    uint64_t *heap = fits ? malloc(cap * HEAP_PER_SYMBOL * sizeof *heap) : NULL;
+    if (!data || !heap) {
+        free(data);
+        free(heap);
+        return st_fail_memory(err, "a piece of text", cap * (sizeof *data + HEAP_PER_SYMBOL * sizeof *heap));
+    }
     st_symbols_free(symbols);
-    if (cap <= SIZE_MAX / (HEAP_PER_SYMBOL * sizeof(st_symbol))) {
-        symbols->data = malloc(cap * sizeof *symbols->data);
-        symbols->heap = malloc(cap * HEAP_PER_SYMBOL * sizeof *symbols->heap);
-    }
-    if (!symbols->data || !symbols->heap) {
-        st_symbols_free(symbols);
-        return st_fail_memory(err, "a piece of text", cap * (sizeof(st_symbol) + HEAP_PER_SYMBOL * sizeof(uint64_t)));
-    }
-    symbols->cap = cap;
+    *symbols = (st_symbols){.data = data, .heap = heap, .cap = cap};
     return 0;
 }
 

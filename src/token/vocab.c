@@ -191,7 +191,7 @@ int st_vocab_create(st_vocab *vocab, const st_gguf *gguf, const st_log *log, str
     vocab->base = (const char *)tokens->data;
     vocab->mask = slots_for(vocab->n) - 1;
     vocab->start = malloc(((size_t)vocab->n + 1) * sizeof *vocab->start);
-    vocab->type = malloc(vocab->n);
+    vocab->type = calloc(vocab->n, sizeof *vocab->type);
     vocab->slots = st_alloc((size_t)vocab->mask + 1, sizeof *vocab->slots);
     if (vocab->start && vocab->type && vocab->slots) {
         starts_read(vocab, tokens);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Whole characters only: lengths, white space and the stream. */
+#include "token/utf8.h"
+
+#include "base/rng.h"
+#include "token/toy.h"
+
+/* The length by decoding to a code point and encoding again, which is plainly right. */
+static unsigned reference_length(const unsigned char *s, size_t n) {
+    unsigned want = s[0] < 0x80             ? 1
+                    : (s[0] & 0xe0) == 0xc0 ? 2
+                    : (s[0] & 0xf0) == 0xe0 ? 3
+                    : (s[0] & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    if (want == 0 || want > n) return 0;
+    uint32_t c = want == 1 ? s[0] : s[0] & (0x7fu >> want);
+    for (unsigned i = 1; i < want; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        c = c << 6 | (s[i] & 0x3fu);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool valid = c >= least[want] && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+    return valid ? want : 0;
+}
+
+static void lengths_agree_with_the_definition(void **state) {
+    (void)state;
+    for (uint32_t lead = 0; lead < 0x10000; lead++) {
+        static const unsigned char ends[] = {0x00, 0x7f, 0x80, 0xa5, 0xbf, 0xc0};
+        for (size_t i = 0; i < LENGTH(ends) * LENGTH(ends); i++) {
+            unsigned char s[4] = {(unsigned char)(lead >> 8), (unsigned char)lead, ends[i % 6], ends[i / 6]};
+            for (size_t n = 1; n <= 4; n++) {
+                unsigned wanted = reference_length(s, n);
+                if (st_utf8_length((const char *)s, n) != wanted)
+                    fail_msg("%02x %02x %02x %02x, %zu bytes", s[0], s[1], s[2], s[3], n);
+            }
+        }
+    }
+}
+
+static void spaces_are_found_at_both_ends(void **state) {
+    (void)state;
+    assert_int_equal(st_utf8_space_first(" a", 2), 1);
+    assert_int_equal(st_utf8_space_first("a ", 2), 0);
+    assert_int_equal(st_utf8_space_last("a ", 2), 1);
+    assert_int_equal(st_utf8_space_last("a\xe3\x80\x80", 4), 3);
+    assert_int_equal(st_utf8_space_first("\xc2\xa0", 2), 2);
+    assert_int_equal(st_utf8_space_first("\xc2", 1), 0);
+    assert_int_equal(st_utf8_space_first("\xe2\x80\x8b", 3), 0); /* U+200B is no white space */
+}
+
+static void expect_pushed(st_utf8_stream *stream, const char *bytes, size_t n, const char *wanted) {
+    st_buf out = {0};
+    st_utf8_push(stream, bytes, n, &out);
+    assert_int_equal(out.len, strlen(wanted));
+    if (out.len > 0) assert_memory_equal(out.data, wanted, out.len);
+    st_buf_free(&out);
+}
+
+static void a_character_waits_until_it_is_whole(void **state) {
+    (void)state;
+    st_utf8_stream stream = {0};
+    expect_pushed(&stream, "a\xf0\x9f", 3, "a");
+    expect_pushed(&stream, "\x98", 1, "");
+    expect_pushed(&stream,
+                  "\x80"
+                  "b",
+                  2,
+                  "\xf0\x9f\x98\x80"
+                  "b");
+    st_buf out = {0};
+    st_utf8_finish(&stream, &out);
+    assert_int_equal(out.len, 0);
+    st_buf_free(&out);
+}
+
+/* Input that ends in the middle of a character, or goes on with something else, is let through as it is. */
+static void what_cannot_become_a_character_goes_on(void **state) {
+    (void)state;
+    st_utf8_stream stream = {0};
+    expect_pushed(&stream, "\xe6\xad", 2, "");
+    expect_pushed(&stream, "x", 1, "\xe6\xadx");
+    expect_pushed(&stream, "\xff\x80", 2, "\xff\x80");
+    expect_pushed(&stream, "\xed", 1, "");
+    expect_pushed(&stream, "\xa0\x80", 2, "\xed\xa0\x80"); /* a surrogate */
+    expect_pushed(&stream, "\xf0\x9f\xf0\x9f\x98\x80", 6, "\xf0\x9f\xf0\x9f\x98\x80");
+    expect_pushed(&stream, "\xe6\xad", 2, "");
+    st_buf out = {0};
+    st_utf8_finish(&stream, &out);
+    assert_int_equal(out.len, 2);
+    assert_memory_equal(out.data, "\xe6\xad", 2);
+    st_buf_free(&out);
+}
+
+/* However bytes are cut into pushes, all of them come out in order, and each push ends between characters unless the
+ * bytes are no characters. */
+static void no_byte_is_lost_or_early(void **state) {
+    (void)state;
+    static const char *const parts[] = {"a", "\xc3\xa9", "\xe6\xad\xa3", "\xf0\x9f\x98\x80"};
+    st_rng rng;
+    st_rng_seed(&rng, 3);
+    for (int round = 0; round < 500; round++) {
+        st_buf text = {0}, out = {0};
+        st_utf8_stream stream = {0};
+        for (int i = 0; i < 20; i++) st_buf_text(&text, parts[st_rng_below(&rng, LENGTH(parts))]);
+        for (size_t at = 0; at < text.len;) {
+            size_t n = 1 + st_rng_below(&rng, 5);
+            if (n > text.len - at) n = text.len - at;
+            size_t before = out.len;
+            st_utf8_push(&stream, text.data + at, n, &out);
+            for (size_t i = before; i < out.len;) {
+                unsigned len = st_utf8_length(out.data + i, out.len - i);
+                assert_true(len > 0);
+                i += len;
+            }
+            at += n;
+        }
+        assert_int_equal(stream.n_held, 0);
+        assert_int_equal(out.len, text.len);
+        assert_memory_equal(out.data, text.data, text.len);
+        st_buf_free(&text);
+        st_buf_free(&out);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lengths_agree_with_the_definition),
+        cmocka_unit_test(spaces_are_found_at_both_ends),
+        cmocka_unit_test(a_character_waits_until_it_is_whole),
+        cmocka_unit_test(what_cannot_become_a_character_goes_on),
+        cmocka_unit_test(no_byte_is_lost_or_early),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
