@@ -35,12 +35,11 @@ static json_t *series(const st_probe_row *row, sample_fn fn, enum st_arm arm) {
 static json_t *orders(const st_probe_row *row) {
     json_t *list = json_array();
     for (size_t i = 0; i < row->n_rounds; i++) {
-        char text[ST_ARM_COUNT * 16] = "";
-        for (unsigned k = 0; k < row->n_arms; k++) {
-            if (k) strcat(text, " ");
-            strcat(text, st_arm_name(row->rounds[i].order[k]));
-        }
-        st_json_append(&list, json_string(text));
+        st_buf text = {0};
+        for (unsigned k = 0; k < row->n_arms; k++)
+            st_buf_printf(&text, "%s%s", k ? " " : "", st_arm_name(row->rounds[i].order[k]));
+        st_json_append(&list, text.failed ? NULL : json_stringn(text.data, text.len));
+        st_buf_free(&text);
     }
     return list;
 }

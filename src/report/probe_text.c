@@ -34,14 +34,15 @@ static void table_line(st_buf *out, const st_probe_row *row) {
         st_buf_printf(out, "%7s%7s%7s%9s%8s\n", "-", "-", "-", "-", "-");
         return;
     }
-    st_figure figure[4];
-    char interval[32];
+    st_figure figure[4], factor, lo, hi, slow[2];
+    char interval[64];
     for (unsigned arm = 0; arm < 4; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
-    snprintf(interval, sizeof interval, "%.2f to %.2f", st_hundredths(row->overlap.lo),
-             st_hundredths(row->overlap.hi));
-    st_buf_printf(out, "%7s%7s%7s%9s%8.2f  %-13s%5.2f%5.2f\n", figure[ST_ARM_SOLO_A], figure[ST_ARM_SOLO_B],
-                  figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL], st_hundredths(row->overlap.value), interval, row->slowdown[0],
-                  row->slowdown[1]);
+    for (unsigned i = 0; i < 2; i++) st_figure_ratio(slow[i], row->slowdown[i]);
+    snprintf(interval, sizeof interval, "%s to %s", st_figure_ratio(lo, row->overlap.lo),
+             st_figure_ratio(hi, row->overlap.hi));
+    st_buf_printf(out, "%7s%7s%7s%9s%8s  %-13s%5s%5s\n", figure[ST_ARM_SOLO_A], figure[ST_ARM_SOLO_B],
+                  figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL], st_figure_ratio(factor, row->overlap.value), interval,
+                  slow[0], slow[1]);
 }
 
 static uint64_t slowest_cold(const st_probe_row *rows, size_t n) {

@@ -25,6 +25,12 @@ const char *st_figure_ms(st_figure out, double ns) { return st_figure_of(out, ns
 
 double st_hundredths(double value) { return fabs(value) < 0.005 ? 0 : value; }
 
+const char *st_figure_ratio(st_figure out, double value) {
+    double size = fabs(value);
+    snprintf(out, sizeof(st_figure), "%.*f", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, st_hundredths(value));
+    return out;
+}
+
 /* Columns of the n bytes at text: all but UTF-8 continuation bytes. */
 static size_t columns(const char *text, size_t n) {
     size_t count = 0;

@@ -17,6 +17,9 @@ const char *st_figure_ms(st_figure out, double ns); /* the same of nanoseconds, 
 /* For two decimals: what would read -0.00 is 0. */
 double st_hundredths(double value);
 
+/* A ratio in few columns: two decimals, from 10 on one, from 100 on none. */
+const char *st_figure_ratio(st_figure out, double value);
+
 /* Appends text, broken at spaces so that no line is longer than `width` columns (UTF-8 characters count as one). The first
  * line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
 void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);

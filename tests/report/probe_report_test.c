@@ -107,6 +107,21 @@ static void what_is_undecided_says_so(void **state) {
     rig_close(&r);
 }
 
+static void wild_numbers_do_not_break_the_table(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    st_probe_row *row = &r.record.rows[1];
+    row->overlap = (st_interval){-14.27, -26.32, 0.63};
+    row->slowdown[1] = 19.34;
+    st_buf out = {0};
+    st_probe_text(&out, &r.record, NULL, false);
+    assert_non_null(strstr(out.data, "  -14.3  -26.3 to 0.63 1.33 19.3\n"));
+    for (const char *at = out.data; *at; at += strcspn(at, "\n") + 1) assert_true(strcspn(at, "\n") <= 80);
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
 static void long_names_do_not_break_the_table(void **state) {
     (void)state;
     rig r;
@@ -285,6 +300,7 @@ int main(void) {
         cmocka_unit_test(the_terminal_shows_the_table_and_then_the_verdict),
         cmocka_unit_test(colour_only_marks_words_that_are_there_anyway),
         cmocka_unit_test(what_is_undecided_says_so),
+        cmocka_unit_test(wild_numbers_do_not_break_the_table),
         cmocka_unit_test(long_names_do_not_break_the_table),
         cmocka_unit_test(markdown_begins_with_the_verdict),
         cmocka_unit_test(the_json_has_what_scripts_rely_on),

@@ -25,6 +25,10 @@ static void figures_are_three(void **state) {
     }
     st_figure ms;
     assert_string_equal(st_figure_ms(ms, 5120000), "5.12");
+    assert_string_equal(st_figure_ratio(ms, -0.001), "0.00");
+    assert_string_equal(st_figure_ratio(ms, 9.994), "9.99");
+    assert_string_equal(st_figure_ratio(ms, -14.27), "-14.3");
+    assert_string_equal(st_figure_ratio(ms, 1234.5), "1234");
     assert_true(st_hundredths(-0.004) == 0 && st_hundredths(-0.006) == -0.006);
 }
 
