@@ -107,30 +107,32 @@ static void compare_plain(check *c, const st_attention *a, const sequence *s, en
         }
 }
 
-/* Each token alone, over a ring of another size that holds only what the token may see: the same bits. */
+/* Each token alone, with some of its heads, over a ring of another size that holds only what the token may see: the same
+ * bits. */
 static void check_alone(check *c, const st_attention *a, const sequence *s, enum st_kv_type type) {
-    const size_t width = (size_t)a->n_heads * a->head_dim;
+    const uint32_t head = random_below(c, a->n_heads), heads = 1 + random_below(c, a->n_heads - head);
+    const size_t width = (size_t)heads * a->head_dim, at = (size_t)head * a->head_dim;
     guarded out = guarded_new(width * sizeof(float), 0);
     for (uint32_t t = 0; t < a->n_tokens; t++) {
         st_attention one = *a;
         one.first = first_of(a, t);
         one.last = a->last + t;
-        const uint32_t seen = one.last - one.first + 1;
+        const uint32_t seen = one.last - one.first + 1, spare = ST_ATTN_BLOCK * random_below(c, 3);
         cache kv =
-            cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + ST_ATTN_BLOCK * random_below(c, 3),
-                      a->head_dim, type);
+            cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + spare, a->head_dim, type);
         cache_fill(c, &kv, s, type, one.first, one.last);
         one.k = kv.k.data;
         one.v = kv.v.data;
         one.capacity = kv.capacity;
         one.window = 0;
         one.n_tokens = 1;
-        one.q += t * a->q_stride;
+        one.n_heads = heads;
+        one.q += t * a->q_stride + at;
         one.out = out.data;
         c->kern->attention[type](&one);
-        if (memcmp(out.data, a->out + t * a->out_stride, width * sizeof(float)) != 0)
-            check_fail(c, "attention of token %u of %u at %u to %u differs from the token alone", t, a->n_tokens,
-                       one.first, one.last);
+        if (memcmp(out.data, a->out + t * a->out_stride + at, width * sizeof(float)) != 0)
+            check_fail(c, "attention of token %u of %u, heads %u to %u of %u, at %u to %u differs from those alone", t,
+                       a->n_tokens, head, head + heads - 1, a->n_heads, one.first, one.last);
         if (!guarded_intact(&out)) check_fail(c, "attention wrote outside");
         cache_free(&kv);
     }
