@@ -123,7 +123,6 @@ void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input)
     st_worker_sync(f->worker);
     st_rows heads = st_forward_rows(f, s->attn, s->q_stride, layer->n_heads * layer->head_dim, f->batch->n);
     st_forward_quantize(f, &heads);
-    st_worker_sync(f->worker);
     st_product out = {&layer->o, s->proj, s->d_stride};
     st_products_run(f->kern, &heads, &out, 1, f->worker);
     st_worker_sync(f->worker);

@@ -33,7 +33,6 @@ static void make_ple(const st_forward *f, uint32_t lo, uint32_t hi) {
     const st_model *m = f->model;
     st_rows rows = st_forward_rows(f, f->batch->hidden, m->d_model, m->d_model, f->batch->n);
     st_forward_quantize(f, &rows);
-    st_worker_sync(f->worker);
     st_product out = {&m->ple_model, f->batch->ple, st_ple_stride(m)};
     st_products_run(f->kern, &rows, &out, 1, f->worker);
     st_worker_sync(f->worker);
@@ -53,20 +52,21 @@ void st_forward_embed(const st_forward *f) {
     if (m->d_ple) make_ple(f, lo, hi);
 }
 
-/* The final norm of the wanted rows, gathered and quantized. Ends with a sync. */
+/* The final norm of the wanted rows, gathered and quantized. Ends with a sync unless alone. */
 static st_rows norm_wanted(const st_forward *f) {
     const st_model *m = f->model;
-    st_rows rows = st_forward_rows(f, f->s->norm, f->s->d_stride, m->d_model, f->batch->n_wanted);
+    size_t stride = f->s->d_stride;
+    st_rows rows = st_forward_rows(f, f->norm, stride, m->d_model, f->batch->n_wanted);
     for (uint32_t panel = 0; panel < st_rows_panels(&rows); panel++) {
         if (!st_forward_panel_mine(f, panel)) continue;
         uint32_t end = (panel + 1) * ST_PANEL < rows.n ? (panel + 1) * ST_PANEL : rows.n;
         for (uint32_t i = panel * ST_PANEL; i < end; i++)
-            f->kern->rms_norm(f->s->norm + i * f->s->d_stride,
-                              f->batch->hidden + (size_t)f->batch->wanted[i] * m->d_model, m->final_norm, m->d_model, m->eps);
+            f->kern->rms_norm(f->norm + i * stride, f->x + (size_t)f->batch->wanted[i] * m->d_model, m->final_norm,
+                              m->d_model, m->eps);
         st_panel quant = st_rows_panel(&rows, panel);
-        f->kern->quantize(&quant);
+        f->kern->quantize(&quant, 0, st_panel_blocks(&quant));
     }
-    st_worker_sync(f->worker);
+    if (!f->alone) st_worker_sync(f->worker);
     return rows;
 }
 

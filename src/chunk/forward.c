@@ -4,6 +4,8 @@
  * attention. */
 #include "chunk/forward.h"
 
+#include <string.h>
+
 /* What still has to be added to the hidden state: proj, normed by `norm` if there is one; then all is scaled. Settled by
  * the next row-wise step, which saves a sync. */
 typedef struct pending {
@@ -12,18 +14,27 @@ typedef struct pending {
     float scale;
 } pending;
 
-bool st_forward_panel_mine(const st_forward *f, uint32_t panel) { return panel % f->worker->count == f->worker->id; }
+bool st_forward_panel_mine(const st_forward *f, uint32_t panel) {
+    return f->alone || panel % f->worker->count == f->worker->id;
+}
 
 st_rows st_forward_rows(const st_forward *f, const float *x, size_t stride, uint32_t width, uint32_t n) {
-    return (st_rows){.x = x, .stride = stride, .n = n, .cols = width, .quant = f->s->quant};
+    return (st_rows){.x = x, .stride = stride, .n = n, .cols = width, .quant = f->quant};
+}
+
+/* Blocks lo..hi-1 of all rows. */
+static void quantize_blocks(const st_forward *f, const st_rows *rows, uint32_t lo, uint32_t hi) {
+    for (uint32_t p = 0; p < st_rows_panels(rows) && lo < hi; p++) {
+        st_panel panel = st_rows_panel(rows, p);
+        f->kern->quantize(&panel, lo, hi);
+    }
 }
 
 void st_forward_quantize(const st_forward *f, const st_rows *rows) {
-    for (uint32_t p = 0; p < st_rows_panels(rows); p++) {
-        if (!st_forward_panel_mine(f, p)) continue;
-        st_panel panel = st_rows_panel(rows, p);
-        f->kern->quantize(&panel);
-    }
+    uint32_t lo = 0, hi = (rows->cols + ST_QBLOCK - 1) / ST_QBLOCK;
+    if (!f->alone) st_worker_range(f->worker, hi, &lo, &hi);
+    quantize_blocks(f, rows, lo, hi);
+    if (!f->alone) st_worker_sync(f->worker);
 }
 
 void st_forward_trace(const st_forward *f, enum st_trace_point point, uint32_t layer, const float *rows, uint32_t width,
@@ -36,31 +47,34 @@ void st_forward_trace(const st_forward *f, enum st_trace_point point, uint32_t l
 
 static void settle_row(const st_forward *f, const pending *p, uint32_t row) {
     uint32_t d = f->model->d_model;
-    float *x = f->batch->hidden + (size_t)row * d, *proj = f->s->proj + row * f->s->d_stride;
-    if (p->norm) f->kern->rms_norm(proj, proj, p->norm, d, f->model->eps);
-    f->kern->add(x, proj, d);
+    float *x = f->x + (size_t)row * d;
+    const float *add = f->s->proj + row * f->s->d_stride;
+    if (p->norm) {
+        float *normed = f->norm + row * f->s->d_stride;
+        f->kern->rms_norm(normed, add, p->norm, d, f->model->eps);
+        add = normed;
+    }
+    f->kern->add(x, add, d);
     if (p->scale != 1.0f) f->kern->scale(x, p->scale, d);
 }
 
-/* Row-wise step before a product: settles, norms (weight NULL: not) and quantizes. Ends with a sync. */
+/* Row-wise step before a product: settles, norms (weight NULL: not) and quantizes. Ends with a sync unless alone. */
 static st_rows prepare(const st_forward *f, pending *p, const float *weight) {
     uint32_t d = f->model->d_model, n = f->batch->n;
-    st_rows rows = weight ? st_forward_rows(f, f->s->norm, f->s->d_stride, d, n)
-                          : st_forward_rows(f, f->batch->hidden, d, d, n);
+    size_t stride = f->s->d_stride;
+    st_rows rows = weight ? st_forward_rows(f, f->norm, stride, d, n) : st_forward_rows(f, f->x, d, d, n);
     for (uint32_t panel = 0; panel < st_rows_panels(&rows); panel++) {
         if (!st_forward_panel_mine(f, panel)) continue;
         uint32_t end = (panel + 1) * ST_PANEL < n ? (panel + 1) * ST_PANEL : n;
         for (uint32_t row = panel * ST_PANEL; row < end; row++) {
             if (p->add) settle_row(f, p, row);
-            if (weight)
-                f->kern->rms_norm(f->s->norm + row * f->s->d_stride, f->batch->hidden + (size_t)row * d, weight, d,
-                                  f->model->eps);
+            if (weight) f->kern->rms_norm(f->norm + row * stride, f->x + (size_t)row * d, weight, d, f->model->eps);
         }
         st_panel quant = st_rows_panel(&rows, panel);
-        f->kern->quantize(&quant);
+        f->kern->quantize(&quant, 0, st_panel_blocks(&quant));
     }
     p->add = false;
-    st_worker_sync(f->worker);
+    if (!f->alone) st_worker_sync(f->worker);
     return rows;
 }
 
@@ -75,49 +89,47 @@ static void settle(const st_forward *f, pending *p) {
     st_worker_sync(f->worker);
 }
 
-/* gate[row][..] = act(gate) * by[row][..] for the outputs lo..hi-1, which this worker has just computed. */
-static void apply_gate(const st_forward *f, const float *by, size_t by_stride, uint32_t lo, uint32_t hi) {
-    for (uint32_t row = 0; row < f->batch->n && lo < hi; row++)
-        f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + lo, by + row * by_stride + lo, hi - lo);
-}
-
-/* proj = matrix x rows, rows being gate. Ends with a sync. */
-static void project(const st_forward *f, const st_matrix *matrix, const float *x, size_t stride) {
-    st_rows rows = st_forward_rows(f, x, stride, matrix->cols, f->batch->n);
-    st_forward_quantize(f, &rows);
-    st_worker_sync(f->worker);
+/* proj = matrix x rows. Ends with a sync. */
+static void project(const st_forward *f, const st_matrix *matrix, const st_rows *rows) {
     st_product out = {.matrix = matrix, .y = f->s->proj, .ldy = f->s->d_stride};
-    st_products_run(f->kern, &rows, &out, 1, f->worker);
+    st_products_run(f->kern, rows, &out, 1, f->worker);
     st_worker_sync(f->worker);
 }
 
-/* Gate and up share rows, so a worker has both halves of what it multiplies. Ends with a sync. */
-static void feed_forward(const st_forward *f, const st_layer *layer, const st_rows *input) {
-    st_product gate = {&layer->gate, f->s->gate, f->s->ff_stride}, up = {&layer->up, f->s->up, f->s->ff_stride};
+/* gate = act(gate_matrix x input) * by, quantized as the input of the next product; by is up_matrix x input where there is
+ * one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync. */
+static st_rows gated(const st_forward *f, const st_rows *input, const st_matrix *gate_matrix, const st_matrix *up_matrix,
+                     const float *by, size_t by_stride) {
+    const uint32_t strips = st_matrix_strips(gate_matrix), width = gate_matrix->rows, block = ST_QBLOCK / ST_STRIP;
+    st_product gate = {gate_matrix, f->s->gate, f->s->ff_stride}, up = {up_matrix, f->s->up, f->s->ff_stride};
+    st_rows rows = {.x = f->s->gate, .stride = f->s->ff_stride, .n = f->batch->n, .cols = width,
+                    .quant = f->s->quant_gate};
     uint32_t lo, hi;
-    st_worker_range(f->worker, st_matrix_strips(&layer->gate), &lo, &hi);
-    if (lo < hi) {
-        st_product_strips(f->kern, input, &gate, lo, hi);
-        st_product_strips(f->kern, input, &up, lo, hi);
+    st_worker_range(f->worker, (strips + block - 1) / block, &lo, &hi);
+    uint32_t first = lo * block, last = hi * block < strips ? hi * block : strips;
+    if (first < last) {
+        st_product_strips(f->kern, input, &gate, first, last);
+        if (up_matrix) st_product_strips(f->kern, input, &up, first, last);
+        uint32_t from = lo * ST_QBLOCK, to = hi * ST_QBLOCK < width ? hi * ST_QBLOCK : width;
+        for (uint32_t row = 0; row < f->batch->n; row++)
+            f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + from, by + row * by_stride + from, to - from);
+        quantize_blocks(f, &rows, lo, hi);
     }
-    uint32_t end = hi * ST_STRIP < layer->n_ff ? hi * ST_STRIP : layer->n_ff;
-    apply_gate(f, f->s->up, f->s->ff_stride, lo * ST_STRIP, end);
     st_worker_sync(f->worker);
-    project(f, &layer->down, f->s->gate, f->s->ff_stride);
+    return rows;
 }
 
-/* The per-layer input of Gemma 4: proj(act(gate(x)) * ple). Ends with a sync. */
+static void feed_forward(const st_forward *f, const st_layer *layer, const st_rows *input) {
+    st_rows rows = gated(f, input, &layer->gate, &layer->up, f->s->up, f->s->ff_stride);
+    project(f, &layer->down, &rows);
+}
+
+/* The per-layer input of Gemma 4: proj(act(gate(x)) * ple). */
 static void per_layer_input(const st_forward *f, uint32_t i, const st_rows *input) {
-    const st_model *m = f->model;
-    const st_layer *layer = &m->layers[i];
-    st_product gate = {&layer->ple_gate, f->s->gate, f->s->ff_stride};
-    uint32_t lo, hi;
-    st_worker_range(f->worker, st_matrix_strips(&layer->ple_gate), &lo, &hi);
-    if (lo < hi) st_product_strips(f->kern, input, &gate, lo, hi);
-    uint32_t end = hi * ST_STRIP < m->d_ple ? hi * ST_STRIP : m->d_ple;
-    apply_gate(f, f->batch->ple + (size_t)i * m->d_ple, st_ple_stride(m), lo * ST_STRIP, end);
-    st_worker_sync(f->worker);
-    project(f, &layer->ple_proj, f->s->gate, f->s->ff_stride);
+    const st_layer *layer = &f->model->layers[i];
+    const float *ple = f->batch->ple + (size_t)i * f->model->d_ple;
+    st_rows rows = gated(f, input, &layer->ple_gate, NULL, ple, st_ple_stride(f->model));
+    project(f, &layer->ple_proj, &rows);
 }
 
 static void layer_run(const st_forward *f, uint32_t i, pending *p) {
@@ -140,12 +152,26 @@ static void layer_run(const st_forward *f, uint32_t i, pending *p) {
     st_forward_trace(f, ST_TRACE_LAYER, i, f->batch->hidden, f->model->d_model, f->model->d_model);
 }
 
+/* Every worker but the first takes a copy of the one row; worker 0 works in the boundary itself. */
+static void go_alone(st_forward *f) {
+    const st_solo *own = &f->s->solo[f->worker->id];
+    f->alone = true;
+    f->norm = own->norm;
+    f->quant = own->quant;
+    if (f->worker->id == 0) return;
+    memcpy(own->x, f->batch->hidden, f->model->d_model * sizeof *own->x);
+    f->x = own->x;
+}
+
 void st_chunk_forward(const st_chunk *chunk, st_scratch *scratch, const st_batch *batch, const st_worker *worker) {
     const st_model *model = chunk->model;
-    st_forward f = {.chunk = chunk, .model = model, .kern = model->kern, .s = scratch, .batch = batch, .worker = worker};
+    st_forward f = {.chunk = chunk, .model = model, .kern = model->kern, .s = scratch, .batch = batch, .worker = worker,
+                    .x = batch->hidden, .norm = scratch->norm, .quant = scratch->quant};
     pending p = {.add = false};
     st_forward_angles(&f);
     if (batch->embed) st_forward_embed(&f);
+    if (batch->n == 1) go_alone(&f);
+    st_worker_sync(worker); /* angles are there, and every copy is made before worker 0 changes the row */
     for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++) layer_run(&f, i, &p);
     settle(&f, &p);
     if (chunk->head && batch->n_wanted) st_forward_head(&f);

@@ -34,7 +34,8 @@ static size_t lay_out(st_scratch *s, const st_model *m) {
     size_t at = 0, n = s->max_batch, f = sizeof(float);
     for (uint32_t r = 0; r < m->n_ropes; r++) s->cos_sin[r] = take(s, &at, n * m->ropes[r].head_dim * f);
     s->norm = take(s, &at, n * s->d_stride * f);
-    size_t widest = larger(larger(s->d_stride, s->q_stride), s->ff_stride);
+    size_t widest = larger(s->d_stride, s->q_stride);
+    s->quant_gate = take(s, &at, n * st_panel_bytes(1, (uint32_t)s->ff_stride));
     s->quant = take(s, &at, n * st_panel_bytes(1, (uint32_t)widest));
     s->q = take(s, &at, n * s->q_stride * f);
     s->attn = take(s, &at, n * s->q_stride * f);
@@ -44,6 +45,12 @@ static size_t lay_out(st_scratch *s, const st_model *m) {
     s->gate = take(s, &at, n * s->ff_stride * f);
     s->up = take(s, &at, n * s->ff_stride * f);
     s->ple_token = take(s, &at, s->max_threads * s->ple_stride * f);
+    st_solo *solo = s->solo = take(s, &at, s->max_threads * sizeof *solo);
+    for (uint32_t t = 0; t < s->max_threads; t++) {
+        st_solo own = {.x = take(s, &at, s->d_stride * f), .norm = take(s, &at, s->d_stride * f)};
+        own.quant = take(s, &at, st_panel_bytes(1, (uint32_t)widest));
+        if (solo) solo[t] = own;
+    }
     s->best = take(s, &at, (size_t)s->max_threads * n * sizeof *s->best);
     return at;
 }

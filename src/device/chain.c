@@ -174,8 +174,11 @@ static int run_calls(st_chain *c, stretto_error *err) {
         for (uint32_t i = 0; i + 1 < n; i++) st_event_wait(&c->calls[i].event, &ignored);
         return code;
     }
-    /* The last event is done only after all the others are. */
-    return st_event_wait(&c->calls[c->n_chunks - 1].event, err);
+    /* One sleep, for the end of the last step. An earlier event may still be on its way to being marked done: whoever
+     * completes it tells those that depend on it first. */
+    code = st_event_wait(&c->calls[c->n_chunks - 1].event, err);
+    for (uint32_t i = 0; i + 1 < c->n_chunks; i++) st_event_wait(&c->calls[i].event, NULL);
+    return code;
 }
 
 static int check_input(const st_chain *c, const int32_t *ids, uint32_t n, stretto_error *err) {

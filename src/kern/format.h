@@ -25,7 +25,7 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
 #define ST_KERN_MATMUL_DECL(name)                                                                                      \
     void name(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y, size_t ldy)
 #define ST_KERN_OPS_DECL(isa)                                                                                          \
-    void st_quantize_##isa(const st_panel *panel);                                                                     \
+    void st_quantize_##isa(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);                               \
     void st_rms_norm_##isa(float *out, const float *x, const float *weight, uint32_t n, float eps);                    \
     void st_add_##isa(float *x, const float *y, uint32_t n);                                                           \
     void st_scale_##isa(float *x, float by, uint32_t n);                                                               \

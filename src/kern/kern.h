@@ -66,6 +66,7 @@ typedef struct st_panel {
     size_t stride;
     uint8_t *quant;      /* st_panel_bytes(n, cols), 64-byte aligned, or NULL when no format needs it */
 } st_panel;
+static inline uint32_t st_panel_blocks(const st_panel *panel) { return (panel->cols + ST_QBLOCK - 1) / ST_QBLOCK; }
 static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
     return (size_t)n * ST_QBLOCK_BYTES * ((cols + ST_QBLOCK - 1) / ST_QBLOCK);
 }
@@ -102,7 +103,8 @@ typedef struct st_kern {
      * quant part must be filled when the format is quantized. */
     void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi,
                                   float *y, size_t ldy);
-    void (*quantize)(const st_panel *panel); /* fills panel->quant from panel->x */
+    /* Fills blocks block_lo..block_hi-1 of panel->quant from panel->x; all of them are st_panel_blocks(panel). */
+    void (*quantize)(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);
 
     /* out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]; weight may be NULL (ones); out may be x. */
     void (*rms_norm)(float *out, const float *x, const float *weight, uint32_t n, float eps);

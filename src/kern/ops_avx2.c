@@ -54,9 +54,9 @@ static void quantize_rest(const float *x, uint32_t n, qtoken to) {
 #undef PART
 }
 
-void st_quantize_avx2(const st_panel *panel) {
+void st_quantize_avx2(const st_panel *panel, uint32_t block_lo, uint32_t block_hi) {
     const uint32_t n = panel->n;
-    for (uint32_t b = 0; 32 * b < panel->cols; b++) {
+    for (uint32_t b = block_lo; b < block_hi; b++) {
         uint8_t *block = panel->quant + (size_t)b * n * ST_QBLOCK_BYTES;
         float *d = (float *)(block + 32 * (size_t)n), *ds = d + n;
         int16_t *sums = (int16_t *)(ds + n);

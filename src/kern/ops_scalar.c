@@ -36,9 +36,9 @@ static void quantize_block(const float *x, uint32_t n, int8_t q[32], float *d, f
     *ds = *d * (float)total;
 }
 
-void st_quantize_scalar(const st_panel *panel) {
+void st_quantize_scalar(const st_panel *panel, uint32_t block_lo, uint32_t block_hi) {
     const uint32_t n = panel->n;
-    for (uint32_t b = 0; 32 * b < panel->cols; b++) {
+    for (uint32_t b = block_lo; b < block_hi; b++) {
         uint8_t *block = panel->quant + (size_t)b * n * ST_QBLOCK_BYTES;
         float *d = (float *)(block + 32 * (size_t)n), *ds = d + n;
         int16_t(*sums)[2][2] = (int16_t(*)[2][2])(ds + n);

@@ -138,14 +138,14 @@ static void bench_products(bench *b, bool panel) {
         product_args p = {.w = bench_matrix(b, format, panel ? COLS / ST_STRIP * strip_bytes : STREAM)};
         if (b->kern == b->random.ref) p.w.rows = ST_STRIP; /* the scalar reference is slow */
         p.panel = (st_panel){.n = panel ? ST_PANEL : 1, .cols = COLS, .x = b->x, .stride = COLS, .quant = b->quant};
-        b->kern->quantize(&p.panel);
+        b->kern->quantize(&p.panel, 0, st_panel_blocks(&p.panel));
         const bool stream = !panel && b->kern != b->random.ref;
         report(b, name, stream ? stream_ns(b, run_product_piece, &p) : best_ns(b, run_product, &p),
                (double)st_matrix_strips(&p.w) * (double)strip_bytes, (double)p.panel.n * p.w.rows * COLS);
     }
 }
 
-static void run_quantize(bench *b, void *arg) { b->kern->quantize(arg); }
+static void run_quantize(bench *b, void *arg) { b->kern->quantize(arg, 0, st_panel_blocks(arg)); }
 
 static void run_norm(bench *b, void *arg) {
     for (int i = 0; i < 100; i++) b->kern->rms_norm(b->y, b->x, arg, COLS, 1e-5f);

@@ -26,7 +26,7 @@ static void fill_activations(check *c, product *p) {
             x[t * p->panel.stride + k] = random_float(c) * (random_below(c, 64) ? 1.0f : 20.0f);
     memset(x + random_below(c, p->panel.n) * p->panel.stride, 0,
            (p->panel.cols < 40 ? p->panel.cols : 40) * sizeof(float));
-    c->ref->quantize(&p->panel);
+    c->ref->quantize(&p->panel, 0, st_panel_blocks(&p->panel));
 }
 
 /* Minima are added apart from products, so the parts can be larger than their sum: 4 times covers them, since every
@@ -120,7 +120,7 @@ static void check_invariance(check *c, const product *p, const float *y, size_t 
     for (uint32_t t = 0; t < p->panel.n; t++) {
         const st_panel alone = {
             .n = 1, .cols = p->w.cols, .x = p->panel.x + t * p->panel.stride, .stride = p->w.cols, .quant = quant.data};
-        c->ref->quantize(&alone);
+        c->ref->quantize(&alone, 0, st_panel_blocks(&alone));
         for (uint32_t s = p->strips; s-- > 0;) c->kern->matmul[f->type](&p->w, &alone, s, s + 1, one.data, 1);
         if (memcmp(one.data, y + t * ldy, one.bytes) != 0)
             check_fail(c, "matmul %s %ux%u: token %u of %u differs from the token alone", st_type_find(f->type)->name,

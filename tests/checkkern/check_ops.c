@@ -129,14 +129,16 @@ static void check_quantize(check *c, uint32_t tokens, uint32_t cols) {
         ((float *)x.data)[random_below(c, (uint32_t)(tokens * stride))] = 1e-40f * (float)i;
     if (cols > 32) memset(x.data, 0, 32 * sizeof(float));
     st_panel panel = {.n = tokens, .cols = cols, .x = x.data, .stride = stride, .quant = got.data};
-    c->kern->quantize(&panel);
+    const uint32_t blocks = st_panel_blocks(&panel), cut = random_below(c, blocks + 1);
+    c->kern->quantize(&panel, cut, blocks);
+    c->kern->quantize(&panel, 0, cut);
     panel.quant = want.data;
-    c->ref->quantize(&panel);
+    c->ref->quantize(&panel, 0, blocks);
     if (memcmp(got.data, want.data, bytes) != 0 || !guarded_intact(&got))
         check_fail(c, "quantize of %u tokens, %u columns differs", tokens, cols);
     ((float *)x.data)[random_below(c, cols)] = random_below(c, 2) ? NAN : INFINITY;
     panel.quant = got.data;
-    c->kern->quantize(&panel);
+    c->kern->quantize(&panel, 0, blocks);
     float sum = 0;
     for (uint32_t b = 0; 32 * b < cols; b++)
         sum += st_qblock_d(panel.quant + (size_t)b * tokens * ST_QBLOCK_BYTES, tokens)[0];
