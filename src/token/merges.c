@@ -56,7 +56,7 @@ typedef struct reading {
 } reading;
 
 static bool token_is(const st_vocab *vocab, int32_t id, st_str left, st_str right) {
-    if ((uint32_t)id >= vocab->n || !st_vocab_is_text(vocab, id)) return false;
+    if ((uint32_t)id >= vocab->n || !st_vocab_is_text(vocab, id) || vocab->has_twice) return false;
     st_str text = st_vocab_text(vocab, id);
     return text.len == left.len + right.len && memcmp(text.data, left.data, left.len) == 0 &&
            memcmp(text.data + left.len, right.data, right.len) == 0;

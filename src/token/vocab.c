@@ -163,7 +163,8 @@ static int slots_fill(st_vocab *vocab, const st_gguf *gguf, const st_log *log, s
             return st_token_refuse(gguf, err, "key %s: more than %d tokens share a hash, as if made to (item %u)",
                                    KEY_TOKENS, ST_CHAIN_LIMIT, i);
     }
-    if (seen.n > 0)
+    vocab->has_twice = seen.n > 0;
+    if (vocab->has_twice)
         st_warn(log,
                 "%s: key %s: %s tokens stand there twice and only the first is used, such as \"%s\" (ids %d and %d)",
                 gguf->path, KEY_TOKENS, ST_NUMBER(seen.n), ST_NAME(st_vocab_text(vocab, seen.first)), seen.first,

@@ -29,6 +29,7 @@ typedef struct st_vocab {
     uint32_t mask;
     uint32_t max_len; /* bytes of the longest token */
     bool has_types;   /* the file says them */
+    bool has_twice;   /* some tokens stand there twice, so that bytes alone do not tell the id */
 } st_vocab;
 
 /* Reads tokenizer.ggml.tokens and .token_type. STRETTO_E_INPUT names the key when it is missing, has the wrong type,

@@ -173,6 +173,20 @@ static void the_first_of_equal_tokens_counts(void **state) {
     toy_close(&t);
 }
 
+static void merges_lead_to_the_first_of_equal_tokens(void **state) {
+    (void)state;
+    static const char *const twice[] = {"a", "b", "ab", "ba", "ab"};
+    static const int32_t types[] = {NORMAL, NORMAL, NORMAL, NORMAL, NORMAL};
+    toy t = {0};
+    toy_string(&t, "tokenizer.ggml.model", "gpt2");
+    toy_string(&t, "tokenizer.ggml.pre", "gpt-2");
+    toy_strings(&t, "tokenizer.ggml.tokens", twice, LENGTH(twice));
+    toy_types(&t, types, LENGTH(types));
+    toy_strings(&t, "tokenizer.ggml.merges", (const char *[]){"b a", "a b"}, 2);
+    EXPECT_IDS(toy_open(&t), "ab", false, 2);
+    toy_close(&t);
+}
+
 static void merges_of_unknown_tokens_are_skipped_with_a_warning(void **state) {
     (void)state;
     toy t = {0};
@@ -272,6 +286,7 @@ int main(void) {
         cmocka_unit_test(a_wanted_bos_must_be_there),
         cmocka_unit_test(ids_of_another_type_are_refused),
         cmocka_unit_test(the_first_of_equal_tokens_counts),
+        cmocka_unit_test(merges_lead_to_the_first_of_equal_tokens),
         cmocka_unit_test(merges_of_unknown_tokens_are_skipped_with_a_warning),
         cmocka_unit_test(names_from_the_file_are_made_printable),
         cmocka_unit_test(types_may_be_missing),
