@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Why two steps do or do not overlap, from evidence only, tested in a fixed order. What the evidence does not single out
- * stays unexplained, with the numbers. */
+ * Why two steps do or do not overlap, from evidence only, tested in a fixed order. What the evidence does not single
+ * out stays unexplained, with the numbers. */
 #include "probe/verdict.h"
 
 #include <math.h>
@@ -58,7 +58,9 @@ static void classes_count(st_probe_row *row) {
     }
 }
 
-static double percent(size_t part, size_t whole) { return 100.0 * (double)part / (double)whole; }
+static double percent(size_t part, size_t whole) {
+    return 100.0 * (double)part / (double)whole;
+}
 
 static bool cores_have(const st_unit_info *info, unsigned core) {
     for (unsigned i = 0; i < info->n_cores; i++)
@@ -87,8 +89,8 @@ static bool cores_are_siblings(const st_unit_info info[2], const st_host *host) 
 static bool cause_cores(st_probe_row *row, const st_unit_info info[2], const st_host *host) {
     if (row->overlap.lo >= FULL_OVERLAP || !info[0].n_cores || (!row->one_unit && !info[1].n_cores)) return false;
     if (!row->one_unit && host && cores_are_siblings(info, host)) {
-        evidence_set(row, ST_CAUSE_SHARED_CORE, "%s and %s have hardware threads of the same physical core", row->unit[0],
-                     row->unit[1]);
+        evidence_set(row, ST_CAUSE_SHARED_CORE, "%s and %s have hardware threads of the same physical core",
+                     row->unit[0], row->unit[1]);
         return true;
     }
     unsigned shared = row->one_unit ? 0 : cores_shared(info);
@@ -96,7 +98,8 @@ static bool cause_cores(st_probe_row *row, const st_unit_info info[2], const st_
     unsigned cores = info[0].n_cores + (row->one_unit ? 0 : info[1].n_cores - shared);
     unsigned idle = host && host->max_threads > cores ? host->max_threads - cores : 0;
     if (threads > cores && shared && idle) {
-        evidence_set(row, ST_CAUSE_ONE_CORE, "%s and %s share %u of their cores while %u allowed here idle%s: give each its own (--units)",
+        evidence_set(row, ST_CAUSE_ONE_CORE,
+                     "%s and %s share %u of their cores while %u allowed here idle%s: give each its own (--units)",
                      row->unit[0], row->unit[1], shared, idle, idle == 1 ? "s" : "");
         return true;
     }
@@ -166,8 +169,9 @@ static void cause_unexplained(st_probe_row *row) {
     if (st_row_parallel_rate(row) > 0)
         snprintf(rate, sizeof rate, "; together %.1f GB/s, alone %.1f and %.1f", st_row_parallel_rate(row),
                  st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
-    evidence_set(row, ST_CAUSE_UNEXPLAINED, "%s in %.0f %% of rounds; %s takes %.2f times as long as alone, %s %.2f times%s",
-                 told[top], percent(row->classes[top], row->n_rounds), row->name[0], row->slowdown[0], row->name[1],
+    evidence_set(row, ST_CAUSE_UNEXPLAINED,
+                 "%s in %.0f %% of rounds; %s takes %.2f times as long as alone, %s %.2f times%s", told[top],
+                 percent(row->classes[top], row->n_rounds), row->name[0], row->slowdown[0], row->name[1],
                  row->slowdown[1], rate);
 }
 

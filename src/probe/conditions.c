@@ -47,12 +47,14 @@ static void warn_machine(st_buf *warnings, const st_conditions *before, const st
                       before->load);
     if (before->throttled >= 0 && after->throttled > before->throttled)
         st_buf_printf(warnings,
-                      "throttled %" PRId64 " times during the probe: raise the CPU quota, or let the machine cool and probe again\n",
+                      "throttled %" PRId64
+                      " times during the probe: raise the CPU quota, or let the machine cool and probe again\n",
                       after->throttled - before->throttled);
     if (before->n_cpus != after->n_cpus || before->quota_cpus != after->quota_cpus)
-        st_buf_printf(warnings,
-                      "the CPUs allowed here changed from %u (quota %g) to %u (quota %g) during the probe: probe again\n",
-                      before->n_cpus, before->quota_cpus, after->n_cpus, after->quota_cpus);
+        st_buf_printf(
+            warnings,
+            "the CPUs allowed here changed from %u (quota %g) to %u (quota %g) during the probe: probe again\n",
+            before->n_cpus, before->quota_cpus, after->n_cpus, after->quota_cpus);
     if (strcmp(before->governor, after->governor) != 0)
         st_buf_printf(warnings, "the frequency governor changed from %s to %s during the probe: probe again\n",
                       before->governor, after->governor);
@@ -68,18 +70,20 @@ static void warn_row(st_buf *warnings, const st_probe_row *row) {
                       row->n_discarded == 1 ? "" : "s", row->n_discarded == 1 ? "was" : "were");
     if (row->n_rounds == 0) return;
     if (row->flags & ST_ROW_NOT_STEADY)
-        st_buf_printf(warnings, "%s: no steady state after %zu runs of warm-up: look for heat or other programs\n", where,
-                      row->n_warm_up);
+        st_buf_printf(warnings, "%s: no steady state after %zu runs of warm-up: look for heat or other programs\n",
+                      where, row->n_warm_up);
     if (row->flags & ST_ROW_SPREAD)
         st_buf_printf(warnings,
-                      "%s: the middle half of the runs is spread over more than 50 %% of the median, so there is no verdict: end other programs\n",
+                      "%s: the middle half of the runs is spread over more than 50 %% of the median, so there is no "
+                      "verdict: end other programs\n",
                       where);
     if (10 * row->n_outliers > 3 * row->n_rounds)
-        st_buf_printf(warnings, "%s: %zu of %zu rounds hold outliers (kept): end other programs, or ask for more rounds\n",
-                      where, row->n_outliers, row->n_rounds);
+        st_buf_printf(warnings,
+                      "%s: %zu of %zu rounds hold outliers (kept): end other programs, or ask for more rounds\n", where,
+                      row->n_outliers, row->n_rounds);
     if (10 * row->n_skewed > row->n_rounds)
-        st_buf_printf(warnings, "%s: in %zu of %zu rounds the sides started more than 5 %% apart: leave a core free\n", where,
-                      row->n_skewed, row->n_rounds);
+        st_buf_printf(warnings, "%s: in %zu of %zu rounds the sides started more than 5 %% apart: leave a core free\n",
+                      where, row->n_skewed, row->n_rounds);
 }
 
 void st_conditions_warn(st_probe_record *record) {
@@ -89,9 +93,9 @@ void st_conditions_warn(st_probe_record *record) {
 
 void st_tracing_warn(st_buf *warnings, char *(*get)(const char *name)) {
     static const char *const names[] = {
-        "LD_PRELOAD",        "LD_AUDIT",           "CUDA_INJECTION64_PATH",  "NVTX_INJECTION64_PATH",
-        "ROCP_TOOL_LIB",     "HSA_TOOLS_LIB",      "INTEL_LIBITTNOTIFY64",   "ZET_ENABLE_API_TRACING_EXP",
-        "OPENCL_LAYERS",     "POCL_TRACING",       "CUDA_LAUNCH_BLOCKING",   "AMD_SERIALIZE_KERNEL",
+        "LD_PRELOAD",    "LD_AUDIT",      "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+        "ROCP_TOOL_LIB", "HSA_TOOLS_LIB", "INTEL_LIBITTNOTIFY64",  "ZET_ENABLE_API_TRACING_EXP",
+        "OPENCL_LAYERS", "POCL_TRACING",  "CUDA_LAUNCH_BLOCKING",  "AMD_SERIALIZE_KERNEL",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = get(names[i]);

@@ -6,8 +6,8 @@
 #include "base/host.h"
 #include "probe/record.h"
 
-/* The state now. host: read just now, or before when nothing of it may have changed; NULL: only load and throttling. root is ""
- * on a real machine. */
+/* The state now. host: read just now, or before when nothing of it may have changed; NULL: only load and throttling.
+ * root is "" on a real machine. */
 void st_conditions_read(st_conditions *out, const st_host *host, const char *root);
 
 /* Adds to record->warnings what its rows and conditions earn, each with its remedy. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The overlap factor of a round is (Ta + Tb - Tpar) / Ts. s is the side with the smaller median solo time, chosen once: the
- * smaller of each round would be biased when the sides are alike. Rounds are resampled whole, since one round's arms share
- * the machine's slow or fast phase. */
+ * The overlap factor of a round is (Ta + Tb - Tpar) / Ts. s is the side with the smaller median solo time, chosen once:
+ * the smaller of each round would be biased when the sides are alike. Rounds are resampled whole, since one round's
+ * arms share the machine's slow or fast phase. */
 #include "probe/estimate.h"
 
 #include "base/error.h"
@@ -12,7 +12,9 @@
 
 typedef double (*round_fn)(const st_probe_row *row, const st_round *round);
 
-static double arm_wall(const st_round *round, enum st_arm arm) { return (double)round->arms[arm].wall_ns; }
+static double arm_wall(const st_round *round, enum st_arm arm) {
+    return (double)round->arms[arm].wall_ns;
+}
 
 static double round_reference(const st_probe_row *row, const st_round *round) {
     return arm_wall(round, row->reference ? ST_ARM_SOLO_B : ST_ARM_SOLO_A);

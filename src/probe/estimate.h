@@ -11,8 +11,8 @@ typedef struct st_estimate_options {
     uint64_t seed; /* the same seed and rounds give the same intervals */
 } st_estimate_options;
 
-/* What a look at the rounds so far needs: the reference side and the overlap factors with their intervals. The row has at
- * least one round. STRETTO_E_MEMORY. */
+/* What a look at the rounds so far needs: the reference side and the overlap factors with their intervals. The row has
+ * at least one round. STRETTO_E_MEMORY. */
 int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
 
 /* All of the row's numbers but verdict and cause; flags outliers and skewed rounds. */

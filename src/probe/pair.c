@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What is timed: from right before a submission, in the submitting thread, to the unit's own stamp of the completion. Not
- * timed: streaming the rest of the model, letting pools go to sleep, waking the thread that waited. */
+ * What is timed: from right before a submission, in the submitting thread, to the unit's own stamp of the completion.
+ * Not timed: streaming the rest of the model, letting pools go to sleep, waking the thread that waited. */
 #include "probe/pair.h"
 
 #include "base/error.h"
 
-static uint64_t since(uint64_t begin, uint64_t at) { return at > begin ? at - begin : 0; }
+static uint64_t since(uint64_t begin, uint64_t at) {
+    return at > begin ? at - begin : 0;
+}
 
 int st_pair_open(st_pair *pair, const st_probe_setup *setup, const st_probe_job *job, stretto_error *err) {
     *pair = (st_pair){.setup = setup, .job = job};
@@ -81,9 +83,13 @@ int st_pair_time(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_erro
     for (unsigned i = 0; i < setup->n_units; i++) st_unit_quiet(setup->units[i]);
     switch (arm) {
     case ST_ARM_SOLO_A:
-    case ST_ARM_SOLO_B: return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&setup->clock), sample, err);
-    case ST_ARM_SERIAL: return time_serial(pair, sample, err);
-    case ST_ARM_QUEUED: return time_queued(pair, sample, err);
-    default: return time_parallel(pair, sample, err);
+    case ST_ARM_SOLO_B:
+        return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&setup->clock), sample, err);
+    case ST_ARM_SERIAL:
+        return time_serial(pair, sample, err);
+    case ST_ARM_QUEUED:
+        return time_queued(pair, sample, err);
+    default:
+        return time_parallel(pair, sample, err);
     }
 }

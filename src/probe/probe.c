@@ -82,11 +82,12 @@ static int rows_create(st_probe_record *record, const st_probe_setup *setup, str
 }
 
 static void record_begin(st_probe_record *record, const st_probe_setup *setup) {
-    *record = (st_probe_record){.cache = setup->evict ? ST_CACHE_STEP : ST_CACHE_WARM,
-                                .seed = setup->seed,
-                                .rounds = setup->limits.rounds,
-                                .budget_ns = setup->limits.budget_ns,
-                                .precision = setup->limits.precision > 0 ? setup->limits.precision : ST_PROBE_PRECISION};
+    *record =
+        (st_probe_record){.cache = setup->evict ? ST_CACHE_STEP : ST_CACHE_WARM,
+                          .seed = setup->seed,
+                          .rounds = setup->limits.rounds,
+                          .budget_ns = setup->limits.budget_ns,
+                          .precision = setup->limits.precision > 0 ? setup->limits.precision : ST_PROBE_PRECISION};
     snprintf(record->title, sizeof record->title, "%s", setup->title ? setup->title : "");
 }
 

@@ -52,11 +52,11 @@ typedef struct st_probe_setup {
     /* Brings the caches to the state of a real step before every timed arm, untimed; NULL: caches stay warm. */
     void (*evict)(void *arg, const st_probe_job *job);
     void *evict_arg;
-    st_clock clock;        /* of all the units */
-    const st_clock *boot;  /* one that goes on while the machine sleeps; NULL: the real machine's */
-    bool virtual_time;     /* the clock is a mock's: one thread plays both submitters, and no real machine is looked at */
-    const st_host *host;   /* whose cores the units' cores are; NULL: unknown, as are causes that need it */
-    uint64_t seed;         /* of the order of arms and the bootstrap */
+    st_clock clock;       /* of all the units */
+    const st_clock *boot; /* one that goes on while the machine sleeps; NULL: the real machine's */
+    bool virtual_time;   /* the clock is a mock's: one thread plays both submitters, and no real machine is looked at */
+    const st_host *host; /* whose cores the units' cores are; NULL: unknown, as are causes that need it */
+    uint64_t seed;       /* of the order of arms and the bootstrap */
     st_probe_limits limits;
     const atomic_bool *cancel; /* once true the probe ends after the current round; may be NULL */
     void (*progress)(void *arg, const st_probe_progress *progress); /* after each round; may be NULL */
@@ -67,10 +67,10 @@ typedef struct st_probe_setup {
 #define ST_PROBE_RESAMPLES 2000
 #define ST_PROBE_LEAST_ROUNDS 10
 
-/* Measures all jobs in turn, and fills *record, which the caller frees with st_probe_record_free whatever is returned: what was
- * measured is kept. STRETTO_E_USAGE when a job makes no sense (nothing was measured then); STRETTO_E_STOPPED when cancelled;
- * STRETTO_E_UNIT or what a step returned when one failed (that row ends, the others are measured, the first failure is
- * returned); STRETTO_E_MEMORY. From one thread. */
+/* Measures all jobs in turn, and fills *record, which the caller frees with st_probe_record_free whatever is returned:
+ * what was measured is kept. STRETTO_E_USAGE when a job makes no sense (nothing was measured then); STRETTO_E_STOPPED
+ * when cancelled; STRETTO_E_UNIT or what a step returned when one failed (that row ends, the others are measured, the
+ * first failure is returned); STRETTO_E_MEMORY. From one thread. */
 int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err);
 
 #endif

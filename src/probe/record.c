@@ -46,7 +46,9 @@ const char *st_stop_name(enum st_stop stop) {
     return names[stop];
 }
 
-const char *st_cache_name(enum st_cache cache) { return cache == ST_CACHE_STEP ? "step" : "warm"; }
+const char *st_cache_name(enum st_cache cache) {
+    return cache == ST_CACHE_STEP ? "step" : "warm";
+}
 
 const st_interval *st_row_decisive(const st_probe_row *row) {
     return row->one_unit ? &row->overlap_unit : &row->overlap;

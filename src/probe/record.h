@@ -20,7 +20,7 @@ typedef struct st_sample {
     uint64_t wall_ns;     /* from the common start to the last completion */
     uint64_t start_ns[2]; /* when the unit began and ended each side, since the common start */
     uint64_t end_ns[2];
-    uint64_t skew_ns;     /* how far apart the two sides were submitted; parallel arm only */
+    uint64_t skew_ns; /* how far apart the two sides were submitted; parallel arm only */
 } st_sample;
 
 enum st_round_flag {
@@ -66,8 +66,8 @@ enum st_stop {
     ST_STOP_PRECISION, /* the interval was narrow enough */
     ST_STOP_BUDGET,    /* the time was over */
     ST_STOP_CANCELLED,
-    ST_STOP_ERROR,     /* `error` says what; the rounds before it count */
-    ST_STOP_SKIPPED,   /* not measured; `error` says why */
+    ST_STOP_ERROR,   /* `error` says what; the rounds before it count */
+    ST_STOP_SKIPPED, /* not measured; `error` says why */
 };
 
 enum st_row_flag {
@@ -84,9 +84,9 @@ typedef struct st_probe_row {
     char name[2][ST_PROBE_NAME];       /* of the sides */
     char unit[2][ST_PROBE_NAME];       /* where each ran */
     bool one_unit;
-    bool chain;                        /* the sides are steps of one chain: in one stream they can never overlap */
-    uint64_t bytes[2], operations[2];  /* of one step, 0: unknown */
-    unsigned arms;                     /* mask of 1u << enum st_arm */
+    bool chain;                       /* the sides are steps of one chain: in one stream they can never overlap */
+    uint64_t bytes[2], operations[2]; /* of one step, 0: unknown */
+    unsigned arms;                    /* mask of 1u << enum st_arm */
     unsigned n_arms;
 
     st_round *rounds; /* owned */
@@ -99,7 +99,7 @@ typedef struct st_probe_row {
     stretto_error error;
 
     /* From the rounds; valid when n_rounds > 0. */
-    double level;                   /* of the bootstrap intervals */
+    double level; /* of the bootstrap intervals */
     double median_ns[ST_ARM_COUNT];
     double spread[ST_ARM_COUNT];    /* quartile distance over median */
     unsigned reference;             /* s: the side with the smaller median solo time */
@@ -114,35 +114,35 @@ typedef struct st_probe_row {
     size_t classes[ST_CLASS_COUNT]; /* rounds in each */
     unsigned flags;                 /* enum st_row_flag */
     enum st_overlap verdict;
-    uint64_t rounds_needed;         /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
+    uint64_t rounds_needed; /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
     enum st_cause cause;
-    char evidence[320];             /* the numbers behind the cause, in a sentence; never empty */
+    char evidence[320]; /* the numbers behind the cause, in a sentence; never empty */
 } st_probe_row;
 
 enum st_cache { ST_CACHE_STEP, ST_CACHE_WARM };
 
 /* The machine's state at one moment. */
 typedef struct st_conditions {
-    double load;        /* average over a minute, -1: unknown */
-    unsigned n_cpus;    /* allowed */
-    double quota_cpus;  /* 0: none */
-    char governor[32];  /* "": none */
-    int64_t throttled;  /* periods throttled by the quota, and by heat, since boot; -1: unknown */
+    double load;       /* average over a minute, -1: unknown */
+    unsigned n_cpus;   /* allowed */
+    double quota_cpus; /* 0: none */
+    char governor[32]; /* "": none */
+    int64_t throttled; /* periods throttled by the quota, and by heat, since boot; -1: unknown */
 } st_conditions;
 
 typedef struct st_probe_record {
     char title[256]; /* what is probed */
     enum st_cache cache;
     uint64_t seed;
-    unsigned rounds;          /* asked for, 0: the stopping rule */
-    uint64_t budget_ns;       /* 0: none */
+    unsigned rounds;    /* asked for, 0: the stopping rule */
+    uint64_t budget_ns; /* 0: none */
     double precision;
-    st_probe_row *rows;       /* [n_rows] owned */
+    st_probe_row *rows; /* [n_rows] owned */
     size_t n_rows;
-    bool has_conditions;      /* a virtual machine has none */
+    bool has_conditions; /* a virtual machine has none */
     st_conditions before, after;
     uint64_t duration_ns;
-    st_buf warnings;          /* each ended by a newline, with its remedy; data is NULL when there are none */
+    st_buf warnings; /* each ended by a newline, with its remedy; data is NULL when there are none */
 } st_probe_record;
 
 /* Words as in JSON and text. Never NULL. */

@@ -31,9 +31,13 @@ typedef struct run {
     uint64_t begin_ns;
 } run;
 
-static bool cancelled(const st_probe_setup *setup) { return setup->cancel && atomic_load(setup->cancel); }
+static bool cancelled(const st_probe_setup *setup) {
+    return setup->cancel && atomic_load(setup->cancel);
+}
 
-static uint64_t now_ns(const run *r) { return st_clock_now(&r->setup->clock); }
+static uint64_t now_ns(const run *r) {
+    return st_clock_now(&r->setup->clock);
+}
 
 static st_estimate_options estimate_options(const run *r) {
     const st_probe_limits *limits = &r->setup->limits;
@@ -134,7 +138,8 @@ static int round_run(run *r, stretto_error *err) {
         int code = st_pair_time(&r->pair, order[i], &round->arms[order[i]], err);
         if (code != STRETTO_OK) return code;
         if (round->arms[order[i]].wall_ns == 0)
-            return st_fail(err, STRETTO_E_UNIT, "%s took no time at all: the unit's clock is not the probe's, or it ran nothing",
+            return st_fail(err, STRETTO_E_UNIT,
+                           "%s took no time at all: the unit's clock is not the probe's, or it ran nothing",
                            st_arm_name(order[i]));
     }
     if (slept_ns(r->setup) - slept > SLEPT_NS)

@@ -13,8 +13,8 @@ typedef struct st_row_plan {
     uint64_t seed;
 } st_row_plan;
 
-/* Fills the row's rounds, how it stopped, and its numbers as far as there are rounds. Returns what ended it: STRETTO_OK,
- * STRETTO_E_STOPPED, or the failure, which is in row->error too. */
+/* Fills the row's rounds, how it stopped, and its numbers as far as there are rounds. Returns what ended it:
+ * STRETTO_OK, STRETTO_E_STOPPED, or the failure, which is in row->error too. */
 int st_row_measure(const st_probe_setup *setup, const st_row_plan *plan, st_probe_row *row, stretto_error *err);
 
 #endif

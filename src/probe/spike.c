@@ -20,8 +20,10 @@ typedef struct spike {
 } spike;
 
 const char *st_spike_arm_name(enum st_spike_arm arm) {
-    static const char *const names[ST_SPIKE_ARMS] = {
-        [ST_SPIKE_A] = "solo_a", [ST_SPIKE_B] = "solo_b", [ST_SPIKE_SERIAL] = "serial", [ST_SPIKE_PARALLEL] = "parallel"};
+    static const char *const names[ST_SPIKE_ARMS] = {[ST_SPIKE_A] = "solo_a",
+                                                     [ST_SPIKE_B] = "solo_b",
+                                                     [ST_SPIKE_SERIAL] = "serial",
+                                                     [ST_SPIKE_PARALLEL] = "parallel"};
     return names[arm];
 }
 

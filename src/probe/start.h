@@ -21,8 +21,8 @@ typedef struct st_starter st_starter;
 int st_starter_create(st_starter **out, stretto_error *err);
 void st_starter_destroy(st_starter *starter); /* NULL is fine */
 
-/* Submits both sides and waits for both. The calling thread submits side 0, the starter's thread side 1, after they have
- * met at a spin barrier; without a starter (NULL) the calling thread submits one after the other. */
+/* Submits both sides and waits for both. The calling thread submits side 0, the starter's thread side 1, after they
+ * have met at a spin barrier; without a starter (NULL) the calling thread submits one after the other. */
 void st_start_both(st_starter *starter, const st_clock *clock, st_start_side sides[2]);
 
 #endif

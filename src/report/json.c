@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at s, or 0 where there is none (RFC 3629: no overlong forms, no surrogates). s ends with a NUL,
- * which is no continuation byte, so nothing past it is read. */
+/* Bytes of the UTF-8 character at s, or 0 where there is none (RFC 3629: no overlong forms, no surrogates). s ends with
+ * a NUL, which is no continuation byte, so nothing past it is read. */
 static size_t character_length(const unsigned char *s) {
     if (s[0] < 0x80) return 1;
     if (s[0] < 0xc2 || s[0] > 0xf4) return 0;

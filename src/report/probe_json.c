@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *nanoseconds(double ns) { return st_json_count((uint64_t)llround(fmax(ns, 0))); }
+static json_t *nanoseconds(double ns) {
+    return st_json_count((uint64_t)llround(fmax(ns, 0)));
+}
 
 static json_t *two(double a, double b) {
     json_t *object = json_object();
@@ -17,10 +19,18 @@ static json_t *two(double a, double b) {
 }
 
 typedef uint64_t (*sample_fn)(const st_round *round, enum st_arm arm);
-static uint64_t sample_wall(const st_round *round, enum st_arm arm) { return round->arms[arm].wall_ns; }
-static uint64_t sample_end_a(const st_round *round, enum st_arm arm) { return round->arms[arm].end_ns[0]; }
-static uint64_t sample_end_b(const st_round *round, enum st_arm arm) { return round->arms[arm].end_ns[1]; }
-static uint64_t sample_skew(const st_round *round, enum st_arm arm) { return round->arms[arm].skew_ns; }
+static uint64_t sample_wall(const st_round *round, enum st_arm arm) {
+    return round->arms[arm].wall_ns;
+}
+static uint64_t sample_end_a(const st_round *round, enum st_arm arm) {
+    return round->arms[arm].end_ns[0];
+}
+static uint64_t sample_end_b(const st_round *round, enum st_arm arm) {
+    return round->arms[arm].end_ns[1];
+}
+static uint64_t sample_skew(const st_round *round, enum st_arm arm) {
+    return round->arms[arm].skew_ns;
+}
 static uint64_t sample_begin(const st_round *round, enum st_arm arm) {
     (void)arm;
     return round->begin_ns;

@@ -25,8 +25,9 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
         if (row->n_rounds == 0)
             st_buf_text(out, "not measured.\n");
         else
-            st_buf_printf(out, "**%s** (overlap factor %.2f, 95 %% interval %.2f to %.2f).\n", st_overlap_name(row->verdict),
-                          st_hundredths(row->overlap.value), st_hundredths(row->overlap.lo), st_hundredths(row->overlap.hi));
+            st_buf_printf(out, "**%s** (overlap factor %.2f, 95 %% interval %.2f to %.2f).\n",
+                          st_overlap_name(row->verdict), st_hundredths(row->overlap.value),
+                          st_hundredths(row->overlap.lo), st_hundredths(row->overlap.hi));
     }
     for (size_t i = 0; i < record->n_rows; i++)
         if (record->rows[i].chain) {
@@ -52,19 +53,20 @@ static void method_place(st_buf *out, const st_probe_record *record, const st_or
 }
 
 static void method_numbers(st_buf *out, const st_probe_record *record) {
-    st_buf_text(out, "- A round times each side alone, both one after the other, both started together, and on one unit both "
-                     "from one queue, once each in an order drawn anew. ");
+    st_buf_text(
+        out, "- A round times each side alone, both one after the other, both started together, and on one unit both "
+             "from one queue, once each in an order drawn anew. ");
     st_buf_text(out, record->cache == ST_CACHE_STEP
                          ? "Before each the rest of the model is read, untimed, so that caches are as in a real step.\n"
                          : "Caches are warm: the same chunks again and again.\n");
-    st_buf_text(out, "- Timed: from the submission to the unit's stamp of the completion. Idle pools are asleep before it.\n"
-                     "- Overlap factor of a round = (Ta + Tb - Tparallel) / Ts, s the side that is faster alone: 1 is perfect, "
-                     "0 none, below 0 worse than serial. With the measured serial time in place of Ta + Tb it is the second "
-                     "factor; with both from one queue, the third, which decides on one unit.\n"
-                     "- Medians over ");
+    st_buf_text(
+        out, "- Timed: from the submission to the unit's stamp of the completion. Idle pools are asleep before it.\n"
+             "- Overlap factor of a round = (Ta + Tb - Tparallel) / Ts, s the side that is faster alone: 1 is perfect, "
+             "0 none, below 0 worse than serial. With the measured serial time in place of Ta + Tb it is the second "
+             "factor; with both from one queue, the third, which decides on one unit.\n"
+             "- Medians over ");
     st_rows_rounds_text(out, record->rows, record->n_rows);
-    st_buf_printf(out, "; 95 %% intervals by bootstrap over rounds; seed %llu.\n",
-                  (unsigned long long)record->seed);
+    st_buf_printf(out, "; 95 %% intervals by bootstrap over rounds; seed %llu.\n", (unsigned long long)record->seed);
 }
 
 static void interval(st_buf *out, const st_interval *factor) {
@@ -83,8 +85,8 @@ static void result_line(st_buf *out, const st_probe_row *row) {
         interval(out, &row->overlap_unit);
     else
         st_buf_text(out, " |");
-    st_buf_printf(out, " %.2f (%.2f to %.2f) | %.2f, %.2f | %zu |\n", row->speedup.value, row->speedup.lo, row->speedup.hi,
-                  row->slowdown[0], row->slowdown[1], row->n_rounds);
+    st_buf_printf(out, " %.2f (%.2f to %.2f) | %.2f, %.2f | %zu |\n", row->speedup.value, row->speedup.lo,
+                  row->speedup.hi, row->slowdown[0], row->slowdown[1], row->n_rounds);
 }
 
 static void results(st_buf *out, const st_probe_row *rows, size_t n) {

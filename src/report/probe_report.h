@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A probe's record in its forms. Each writer appends to out; out->failed tells that memory was out. Numbers are the record's
- * own; nothing is measured or judged here. */
+ * A probe's record in its forms. Each writer appends to out; out->failed tells that memory was out. Numbers are the
+ * record's own; nothing is measured or judged here. */
 #ifndef ST_REPORT_PROBE_REPORT_H
 #define ST_REPORT_PROBE_REPORT_H
 

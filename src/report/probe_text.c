@@ -100,8 +100,7 @@ static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
         n = st_rows_of_pair(record, i);
         st_buf_printf(out, "  %s || %s\n", rows->name[0], rows->name[1]);
         for (size_t k = 0; k < n; k++) verdict(out, &rows[k], color);
-        if (rows->chain)
-            st_buf_printf(out, "  %-*s one stream: no, %s\n", LABEL, "worth it?", ST_CHAIN_REASON);
+        if (rows->chain) st_buf_printf(out, "  %-*s one stream: no, %s\n", LABEL, "worth it?", ST_CHAIN_REASON);
         if (i + n < record->n_rows) st_buf_text(out, "\n");
     }
 }
@@ -131,6 +130,7 @@ void st_probe_progress_text(st_buf *out, const st_probe_progress *progress) {
     else
         st_buf_printf(out, "round %zu of about %zu", progress->rounds, progress->expected);
     if (progress->looked)
-        st_buf_printf(out, ", %.2f +- %.2f", st_hundredths(progress->factor.value), (progress->factor.hi - progress->factor.lo) / 2);
+        st_buf_printf(out, ", %.2f +- %.2f", st_hundredths(progress->factor.value),
+                      (progress->factor.hi - progress->factor.lo) / 2);
     if (progress->seconds_left >= 0) st_buf_printf(out, ", %.0f s left", progress->seconds_left);
 }

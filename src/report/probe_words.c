@@ -14,7 +14,8 @@ static void undecided_text(st_buf *out, const st_probe_row *row) {
         st_buf_printf(out, "%zu round%s measured, %" PRIu64 " more are needed", row->n_rounds,
                       row->n_rounds == 1 ? "" : "s", row->rounds_needed);
     else if (row->rounds_needed == ST_ROUNDS_NEVER)
-        st_buf_printf(out, "the factor is at the threshold of 0.10 (%.2f to %.2f), and no number of rounds would decide",
+        st_buf_printf(out,
+                      "the factor is at the threshold of 0.10 (%.2f to %.2f), and no number of rounds would decide",
                       st_hundredths(factor->lo), st_hundredths(factor->hi));
     else
         st_buf_printf(out, "%.2f to %.2f holds the threshold of 0.10; about %" PRIu64 " more rounds would decide",

@@ -5,8 +5,8 @@
 
 #include "probe/record.h"
 
-/* "serialises: a first-in-first-out queue (3 ends when ...)", without the verdict's word when it is false. What is undecided
- * says how many more rounds would decide; what was not measured, why. */
+/* "serialises: a first-in-first-out queue (3 ends when ...)", without the verdict's word when it is false. What is
+ * undecided says how many more rounds would decide; what was not measured, why. */
 void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word);
 
 /* "10" or "10 to 40" rounds of the measured rows first..last-1. */

@@ -90,7 +90,9 @@ int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err) {
                    strerror(errno), text->len);
 }
 
-const char *st_sink_path(const st_sink *sink) { return sink->path; }
+const char *st_sink_path(const st_sink *sink) {
+    return sink->path;
+}
 
 void st_sink_close(st_sink *sink) {
     if (!sink) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A file that a report will be written to. It is opened before anything is measured, so that a place that cannot be written
- * is known at once; the report itself replaces what was there only when it is whole. */
+ * A file that a report will be written to. It is opened before anything is measured, so that a place that cannot be
+ * written is known at once; the report itself replaces what was there only when it is whole. */
 #ifndef ST_REPORT_SINK_H
 #define ST_REPORT_SINK_H
 
@@ -15,8 +15,9 @@ typedef struct st_sink st_sink;
  * opened. An existing file is left as it is. STRETTO_E_IO names path and reason; STRETTO_E_MEMORY. */
 int st_sink_open(st_sink **out, const char *path, stretto_error *err);
 
-/* Makes text the content of path, all of it or, on failure, none (a device gets as much as it takes). May be called again as
- * results come. STRETTO_E_IO names the path, the reason (a full disk, say) and how many bytes were to be written. */
+/* Makes text the content of path, all of it or, on failure, none (a device gets as much as it takes). May be called
+ * again as results come. STRETTO_E_IO names the path, the reason (a full disk, say) and how many bytes were to be
+ * written. */
 int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err);
 
 const char *st_sink_path(const st_sink *sink);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The report in the form of the original: TL;DR, methodology, the chunk table, the decode table, interpretation, verdict.
- * Every number and every sentence that judges comes from the record. */
+ * The report in the form of the original: TL;DR, methodology, the chunk table, the decode table, interpretation,
+ * verdict. Every number and every sentence that judges comes from the record. */
 #include "report/spike_report.h"
 #include "report/text.h"
 
@@ -14,7 +14,9 @@ static const st_spike_record *first_spike(const st_spike_report *report) {
     return NULL;
 }
 
-static bool is_one_unit(const st_spike_record *spike) { return strcmp(spike->unit[0], spike->unit[1]) == 0; }
+static bool is_one_unit(const st_spike_record *spike) {
+    return strcmp(spike->unit[0], spike->unit[1]) == 0;
+}
 
 static void head(st_buf *out, const st_origin *origin) {
     st_buf_text(out, "# Staged chunk pipelining: feasibility spike\n\n");
@@ -23,7 +25,8 @@ static void head(st_buf *out, const st_origin *origin) {
     if (origin && origin->when && gmtime_r(&origin->when, &utc) && strftime(date, sizeof date, "%Y-%m-%d", &utc))
         st_buf_printf(out, "Date: %s. ", date);
     if (origin && origin->version) st_buf_printf(out, "Stretto %s.", origin->version);
-    st_buf_text(out, "\nScope: can the steps of two different chunks of one model run at the same time here?\n\n## TL;DR\n\n");
+    st_buf_text(
+        out, "\nScope: can the steps of two different chunks of one model run at the same time here?\n\n## TL;DR\n\n");
 }
 
 static void summary(st_buf *out, const st_spike_report *report) {
@@ -34,12 +37,15 @@ static void summary(st_buf *out, const st_spike_report *report) {
         return;
     }
     if (verdict == ST_OVERLAP_SERIALISES)
-        st_buf_text(out, "**They do not.** Started together from two queues, the two take as long as one after the other.");
+        st_buf_text(out,
+                    "**They do not.** Started together from two queues, the two take as long as one after the other.");
     else if (verdict == ST_OVERLAP_OVERLAPS)
         st_buf_text(out, "**They do**, at least in part.");
     else
         st_buf_text(out, "**Ten trials do not decide it.** `stretto probe` measures until it knows.");
-    st_buf_printf(out, " Overlap factor %.2f, within %.2f to %.2f over all prompts (1.0 = perfect overlap, 0.0 = full serialisation).\n",
+    st_buf_printf(out,
+                  " Overlap factor %.2f, within %.2f to %.2f over all prompts (1.0 = perfect overlap, 0.0 = full "
+                  "serialisation).\n",
                   st_hundredths(hull.value), st_hundredths(hull.lo), st_hundredths(hull.hi));
 }
 
@@ -54,28 +60,33 @@ static void method_place(st_buf *out, const st_spike_report *report, const st_sp
     st_buf_printf(out, "- Model: %s.\n", report->model);
     if (!spike) return;
     const char *a = spike->name[0], *b = spike->name[1];
-    st_buf_printf(out,
-                  "- The probe runs once, after a throw-away decode step and before the prompt; the model's state is reset after "
-                  "it. It is what `CHUNK_PIPELINE_SPIKE=1 stretto run` does.\n"
-                  "- Inputs mirror a decode step at position 1: chunk %s gets embed(0), chunk %s the hidden state that the chunk "
-                  "before it has just made, and the KV that it borrows where the model has such.\n",
-                  a, b);
+    st_buf_printf(
+        out,
+        "- The probe runs once, after a throw-away decode step and before the prompt; the model's state is reset after "
+        "it. It is what `CHUNK_PIPELINE_SPIKE=1 stretto run` does.\n"
+        "- Inputs mirror a decode step at position 1: chunk %s gets embed(0), chunk %s the hidden state that the chunk "
+        "before it has just made, and the KV that it borrows where the model has such.\n",
+        a, b);
 }
 
 static void method_trials(st_buf *out, const st_spike_report *report, const st_spike_record *spike) {
     if (!spike) return;
     const char *a = spike->name[0], *b = spike->name[1];
     st_buf_printf(out,
-                  "- In this order, caches warm: %d trials of chunk %s; %d of chunk %s; %d of %s then %s back to back; %d of %s on "
+                  "- In this order, caches warm: %d trials of chunk %s; %d of chunk %s; %d of %s then %s back to back; "
+                  "%d of %s on "
                   "queue A (%s) and %s on queue B (%s), joined. Timed is what the caller sees.\n",
                   ST_SPIKE_TRIALS, a, ST_SPIKE_TRIALS, b, ST_SPIKE_TRIALS, a, b, ST_SPIKE_TRIALS, a, spike->unit[0], b,
                   spike->unit[1]);
+    st_buf_printf(
+        out,
+        "- Overlap factor = `(T_c%s + T_c%s - T_parallel) / (T_c%s + T_c%s - max(T_c%s, T_c%s))` of medians. The "
+        "second "
+        "factor has the measured back-to-back time in place of T_c%s + T_c%s. In brackets 95 %% bootstrap intervals.\n",
+        a, b, a, b, a, b, a, b);
     st_buf_printf(out,
-                  "- Overlap factor = `(T_c%s + T_c%s - T_parallel) / (T_c%s + T_c%s - max(T_c%s, T_c%s))` of medians. The second "
-                  "factor has the measured back-to-back time in place of T_c%s + T_c%s. In brackets 95 %% bootstrap intervals.\n",
-                  a, b, a, b, a, b, a, b);
-    st_buf_printf(out,
-                  "- Decode: %u tokens after the prompt, greedy; runs with and without the probe take turns. Tokens/s leave out the "
+                  "- Decode: %u tokens after the prompt, greedy; runs with and without the probe take turns. Tokens/s "
+                  "leave out the "
                   "prompt and the first token.\n",
                   report->n_decoded);
 }
@@ -84,8 +95,8 @@ static void factor_cell(st_buf *out, const st_interval *f) {
     st_buf_printf(out, " %.2f (%.2f to %.2f) |", st_hundredths(f->value), st_hundredths(f->lo), st_hundredths(f->hi));
 }
 
-/* Decimals that give the shortest time of the table three figures; all times have as many, since small differences of the
- * long ones are what the table is about. */
+/* Decimals that give the shortest time of the table three figures; all times have as many, since small differences of
+ * the long ones are what the table is about. */
 static int table_decimals(const st_spike_report *report) {
     double least = HUGE_VAL;
     for (unsigned i = 0; i < report->n_prompts; i++) {
@@ -99,7 +110,8 @@ static int table_decimals(const st_spike_report *report) {
 static void chunk_table(st_buf *out, const st_spike_report *report, const st_spike_record *spike) {
     st_buf_printf(out,
                   "\n## Results (%u prompts, one per category)\n\n"
-                  "| Prompt category | c%s (ms) | c%s (ms) | serial both (ms) | parallel (ms) | overlap factor | with measured serial |\n"
+                  "| Prompt category | c%s (ms) | c%s (ms) | serial both (ms) | parallel (ms) | overlap factor | with "
+                  "measured serial |\n"
                   "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
                   report->n_prompts, spike->name[0], spike->name[1]);
     int decimals = table_decimals(report);
@@ -136,8 +148,8 @@ static void decode_table(st_buf *out, const st_spike_report *report) {
     }
     if (!report->has_ratio) return;
     const st_interval *ratio = &report->ratio;
-    st_buf_printf(out, "\nWith the probe over without, median of all pairs of runs: %.3f (%.3f to %.3f). %s\n", ratio->value,
-                  ratio->lo, ratio->hi,
+    st_buf_printf(out, "\nWith the probe over without, median of all pairs of runs: %.3f (%.3f to %.3f). %s\n",
+                  ratio->value, ratio->lo, ratio->hi,
                   ratio->lo <= 1 && 1 <= ratio->hi ? "No effect on decode can be seen."
                                                    : "The interval leaves out 1: decode was not the same with it.");
 }
@@ -154,9 +166,12 @@ static void interpretation(st_buf *out, const st_spike_record *spike) {
     st_buf_printf(out, "- Back to back take %s ms %s than the two solo times: what lies between two submissions.\n",
                   st_figure_ms(figure, fabs(dispatch)), dispatch >= 0 ? "more" : "less");
     if (gain > 0 && dispatch > 0 && gain <= 2 * dispatch)
-        st_buf_text(out, "- So what is gained is of the size of a dispatch: no overlap of the work itself is shown by it.\n");
-    st_buf_text(out, "- Ten trials in a fixed order, as in the original, meet one phase of the machine each. `stretto probe` takes "
-                     "its arms in turns, tells dispatch from overlap, and names a cause.\n");
+        st_buf_text(
+            out, "- So what is gained is of the size of a dispatch: no overlap of the work itself is shown by it.\n");
+    st_buf_text(
+        out,
+        "- Ten trials in a fixed order, as in the original, meet one phase of the machine each. `stretto probe` takes "
+        "its arms in turns, tells dispatch from overlap, and names a cause.\n");
 }
 
 static void verdict_text(st_buf *out, const st_spike_report *report, const st_spike_record *spike) {
@@ -166,16 +181,20 @@ static void verdict_text(st_buf *out, const st_spike_report *report, const st_sp
     st_spike_report_verdict(report, &verdict, &hull);
     if (verdict == ST_OVERLAP_SERIALISES && is_one_unit(spike))
         st_buf_printf(out,
-                      "**Do NOT pursue staged pipelining on %s**: a second queue does not make it run two chunks at once. Two units "
+                      "**Do NOT pursue staged pipelining on %s**: a second queue does not make it run two chunks at "
+                      "once. Two units "
                       "might: `stretto probe` measures that too.\n",
                       spike->unit[0]);
     else if (verdict == ST_OVERLAP_SERIALISES)
-        st_buf_printf(out, "**Do NOT pursue staged pipelining on %s and %s**: they do not run the two chunks at once.\n",
+        st_buf_printf(out,
+                      "**Do NOT pursue staged pipelining on %s and %s**: they do not run the two chunks at once.\n",
                       spike->unit[0], spike->unit[1]);
     else if (verdict == ST_OVERLAP_OVERLAPS)
-        st_buf_text(out, "**Overlap alone is no reason to build it.** In one stream the token comes from the last chunk and the next step "
-                         "begins with it: a chain, beside which nothing can run. Several streams or micro-batches of a prompt "
-                         "could use it.\n");
+        st_buf_text(
+            out, "**Overlap alone is no reason to build it.** In one stream the token comes from the last chunk and "
+                 "the next step "
+                 "begins with it: a chain, beside which nothing can run. Several streams or micro-batches of a prompt "
+                 "could use it.\n");
     else
         st_buf_text(out, "**Undecided.** `stretto probe` takes as many rounds as it needs.\n");
 }

@@ -47,7 +47,8 @@ void st_spike_log(st_buf *out, const st_spike_record *record, const char *prefix
     for (unsigned arm = 0; arm < ST_SPIKE_ARMS; arm++) {
         if (record->trials[arm] == 0) continue;
         st_buf_printf(out, "%s%s ms:", prefix, st_spike_arm_name(arm));
-        for (unsigned i = 0; i < record->trials[arm]; i++) st_buf_printf(out, " %.3f", (double)record->ns[arm][i] / 1e6);
+        for (unsigned i = 0; i < record->trials[arm]; i++)
+            st_buf_printf(out, " %.3f", (double)record->ns[arm][i] / 1e6);
         st_buf_text(out, "\n");
     }
     if (!record->complete) return;
@@ -56,8 +57,8 @@ void st_spike_log(st_buf *out, const st_spike_record *record, const char *prefix
                   record->median_ns[ST_SPIKE_B] / 1e6, record->median_ns[ST_SPIKE_SERIAL] / 1e6,
                   record->median_ns[ST_SPIKE_PARALLEL] / 1e6);
     const st_interval *f = &record->factor, *s = &record->factor_serial;
-    st_buf_printf(out, "%soverlap factor %.2f (%.2f to %.2f); with the measured serial time %.2f (%.2f to %.2f)\n", prefix,
-                  st_hundredths(f->value), st_hundredths(f->lo), st_hundredths(f->hi), st_hundredths(s->value),
+    st_buf_printf(out, "%soverlap factor %.2f (%.2f to %.2f); with the measured serial time %.2f (%.2f to %.2f)\n",
+                  prefix, st_hundredths(f->value), st_hundredths(f->lo), st_hundredths(f->hi), st_hundredths(s->value),
                   st_hundredths(s->lo), st_hundredths(s->hi));
 }
 

@@ -11,12 +11,12 @@
 
 typedef struct st_spike_prompt {
     char category[ST_PROBE_NAME];
-    unsigned n_tokens;      /* of the prompt */
+    unsigned n_tokens; /* of the prompt */
     bool probed;
-    st_spike_record spike;  /* of the first run with the probe */
-    unsigned n_runs;        /* pairs of runs, without and with the probe, taken in turns */
+    st_spike_record spike; /* of the first run with the probe */
+    unsigned n_runs;       /* pairs of runs, without and with the probe, taken in turns */
     double baseline[ST_SPIKE_MAX_RUNS], spiked[ST_SPIKE_MAX_RUNS]; /* decode tokens/s, first token excluded */
-    bool ids_equal;         /* all runs gave the same ids */
+    bool ids_equal;                                                /* all runs gave the same ids */
 } st_spike_prompt;
 
 /* Filled by whoever runs the protocol. */

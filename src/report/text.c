@@ -21,9 +21,13 @@ const char *st_figure_of(st_figure out, double value) {
     return out;
 }
 
-const char *st_figure_ms(st_figure out, double ns) { return st_figure_of(out, ns / 1e6); }
+const char *st_figure_ms(st_figure out, double ns) {
+    return st_figure_of(out, ns / 1e6);
+}
 
-double st_hundredths(double value) { return fabs(value) < 0.005 ? 0 : value; }
+double st_hundredths(double value) {
+    return fabs(value) < 0.005 ? 0 : value;
+}
 
 const char *st_figure_ratio(st_figure out, double value) {
     double size = fabs(value);

@@ -20,8 +20,8 @@ double st_hundredths(double value);
 /* A ratio in few columns: two decimals, from 10 on one, from 100 on none. */
 const char *st_figure_ratio(st_figure out, double value);
 
-/* Appends text, broken at spaces so that no line is longer than `width` columns (UTF-8 characters count as one). The first
- * line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
+/* Appends text, broken at spaces so that no line is longer than `width` columns (UTF-8 characters count as one). The
+ * first line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
 void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);
 
 /* "2 cores, AVX-512 VNNI, quota 1.5 CPUs; load 0.10" */

@@ -13,7 +13,9 @@ static int double_compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void st_sort(double *x, size_t n) { qsort(x, n, sizeof *x, double_compare); }
+void st_sort(double *x, size_t n) {
+    qsort(x, n, sizeof *x, double_compare);
+}
 
 double st_median_sorted(const double *x, size_t n) {
     return n % 2 ? x[n / 2] : x[n / 2 - 1] + (x[n / 2] - x[n / 2 - 1]) / 2;
@@ -60,14 +62,14 @@ bool st_steady(const double *x, size_t n, size_t window, double tolerance) {
     memcpy(before, x + n - 2 * window, window * sizeof *x);
     memcpy(after, x + n - window, window * sizeof *x);
     double earlier = st_median(before, window), later = st_median(after, window);
-    /* The standard error of a median of normal data is 1.2533 sigma / sqrt(n); a difference of two has sqrt(2) of it. */
+    /* A median of normal data has a standard error of 1.2533 sigma / sqrt(n), a difference of two sqrt(2) times it. */
     double sigma = ST_MAD_TO_SIGMA * st_mad(after, window, later, scratch);
     double noise = 3 * 1.2533 * sigma * sqrt(2.0 / (double)window);
     return fabs(later - earlier) <= fmax(tolerance * fabs(later), noise);
 }
 
-/* Two indices below n from one draw. 32 bits scaled to n favour some indices by n / 2^32 of their share, far below what a
- * bootstrap resolves; an exact draw costs a division each, most of the time of a probe's estimates. */
+/* Two indices below n from one draw. 32 bits scaled to n favour some indices by n / 2^32 of their share, far below what
+ * a bootstrap resolves; an exact draw costs a division each, most of the time of a probe's estimates. */
 static void draw_two(st_rng *rng, size_t n, unsigned *counts, bool both) {
     uint64_t bits = st_rng_next(rng);
     counts[(uint64_t)(uint32_t)bits * n >> 32]++;

@@ -44,8 +44,8 @@ size_t st_outliers(const double *x, size_t n, bool *is_outlier, double *scratch)
 #define ST_STEADY_MAX_WINDOW 32
 bool st_steady(const double *x, size_t n, size_t window, double tolerance);
 
-/* One bootstrap resample: draws n of x[n] (ascending, 0 < n < 2^32) with replacement and returns their median. counts has
- * room for n and is all zero before and after. */
+/* One bootstrap resample: draws n of x[n] (ascending, 0 < n < 2^32) with replacement and returns their median. counts
+ * has room for n and is all zero before and after. */
 double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *rng);
 
 /* The median of x[n] and its percentile bootstrap interval (Efron 1979; for timings see Hoefler & Belli 2015): `level`

@@ -10,8 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static void machine_lock(st_mock_machine *machine) { pthread_mutex_lock(&machine->lock); }
-static void machine_unlock(st_mock_machine *machine) { pthread_mutex_unlock(&machine->lock); }
+static void machine_lock(st_mock_machine *machine) {
+    pthread_mutex_lock(&machine->lock);
+}
+static void machine_unlock(st_mock_machine *machine) {
+    pthread_mutex_unlock(&machine->lock);
+}
 
 static uint64_t clock_now(void *arg) {
     st_mock_machine *machine = arg;
@@ -126,7 +130,8 @@ static int mock_submit(st_queue *base, const st_step *step, st_event *const *dep
     machine_lock(machine);
     if (unit->options.submit_ns > 0) {
         double until = machine->now + (double)unit->options.submit_ns;
-        while (mock_advance(machine, until)) {}
+        while (mock_advance(machine, until)) {
+        }
     }
     if (dies_at && unit->submissions >= dies_at)
         code = st_fail(err, STRETTO_E_UNIT, "unit %s is gone: it died at submission %llu", unit->name,
@@ -152,7 +157,9 @@ static void mock_wait(st_event *event) {
     machine_unlock(machine);
 }
 
-static void mock_quiet(st_unit *unit) { (void)unit; } /* nothing of it runs while nobody waits */
+static void mock_quiet(st_unit *unit) {
+    (void)unit;
+} /* nothing of it runs while nobody waits */
 
 static void mock_close(st_unit *base) {
     mock_unit *unit = (mock_unit *)base;
@@ -218,12 +225,17 @@ int st_mock_open(st_unit **out, st_mock_machine *machine, const st_mock_unit_opt
     return STRETTO_OK;
 }
 
-st_clock st_mock_clock(st_mock_machine *machine) { return (st_clock){.now = clock_now, .arg = machine}; }
-st_clock st_mock_boot_clock(st_mock_machine *machine) { return (st_clock){.now = clock_boot, .arg = machine}; }
+st_clock st_mock_clock(st_mock_machine *machine) {
+    return (st_clock){.now = clock_now, .arg = machine};
+}
+st_clock st_mock_boot_clock(st_mock_machine *machine) {
+    return (st_clock){.now = clock_boot, .arg = machine};
+}
 
 void st_mock_advance(st_mock_machine *machine, uint64_t ns) {
     machine_lock(machine);
     double until = machine->now + (double)ns;
-    while (mock_advance(machine, until)) {}
+    while (mock_advance(machine, until)) {
+    }
     machine_unlock(machine);
 }

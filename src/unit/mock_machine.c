@@ -10,9 +10,13 @@
 /* What rounding may leave of a step that has ended: hours of virtual time have a resolution of a hundredth. */
 #define DONE_NS 0.05
 
-uint64_t mock_now(const st_mock_machine *machine) { return (uint64_t)llround(machine->now); }
+uint64_t mock_now(const st_mock_machine *machine) {
+    return (uint64_t)llround(machine->now);
+}
 
-static mock_job *queue_head(mock_queue *queue) { return queue->count ? &queue->jobs[queue->first] : NULL; }
+static mock_job *queue_head(mock_queue *queue) {
+    return queue->count ? &queue->jobs[queue->first] : NULL;
+}
 
 static void job_finish(st_mock_machine *machine, mock_queue *queue, int code, const stretto_error *error) {
     mock_job *job = queue_head(queue);
@@ -96,8 +100,8 @@ static bool machine_start(st_mock_machine *machine) {
     return ended;
 }
 
-/* Threads of busy units on one core; a unit's threads are spread evenly over its cores, and count once however many of its
- * queues are busy. */
+/* Threads of busy units on one core; a unit's threads are spread evenly over its cores, and count once however many of
+ * its queues are busy. */
 static double core_load(const st_mock_machine *machine, unsigned core) {
     double load = 0;
     for (const mock_unit *unit = machine->units; unit; unit = unit->next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Do the 95 % intervals of the overlap factor hold the true factor as often as they say? Many probes of a noisy pair are
- * simulated, with 10 rounds, with 40, and under the stopping rule, for sides alike and unlike; the true factor is the same
- * estimator over very many rounds. Timed: nothing, all time is virtual.
+ * Do the 95 % intervals of the overlap factor hold the true factor as often as they say? Many probes of a noisy pair
+ * are simulated, with 10 rounds, with 40, and under the stopping rule, for sides alike and unlike; the true factor is
+ * the same estimator over very many rounds. Timed: nothing, all time is virtual.
  *
  *     probe_coverage_test [PROBES [ROUNDS]]    default 600 probes each, 200,000 rounds for the truth */
 #include "rig.h"
@@ -38,11 +38,8 @@ static const world worlds[] = {
 
 static void world_open(rig *r, const world *w, uint64_t seed) {
     static const st_mock_unit_options two[2] = {{.name = "mock:0"}, {.name = "mock:1"}};
-    const st_mock_options machine = {.seed = seed,
-                                     .sigma = w->sigma,
-                                     .outlier_share = 0.02,
-                                     .outlier_factor = 3,
-                                     .bytes_per_ns = w->bytes_per_ns};
+    const st_mock_options machine = {
+        .seed = seed, .sigma = w->sigma, .outlier_share = 0.02, .outlier_factor = 3, .bytes_per_ns = w->bytes_per_ns};
     rig_open(r, machine, two, 2, w->pair);
     r->setup.seed = seed;
 }

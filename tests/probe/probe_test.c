@@ -349,9 +349,8 @@ static void a_job_that_cannot_be_measured_is_named(void **state) {
     (void)state;
     rig r;
     rig_open(&r, (st_mock_options){0}, &fifo, 1, (rig_pair){.a_ns = 5 * MS, .b_ns = 7 * MS});
-    r.jobs[1] = (st_probe_job){.arrangement = st_arrangement_find("two-units", NULL),
-                               .side = {0, 1},
-                               .skip = "one core is allowed here"};
+    r.jobs[1] = (st_probe_job){
+        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .skip = "one core is allowed here"};
     r.setup.n_jobs = 2;
     st_probe_row *row = rig_run(&r);
     assert_int_equal(r.code, 0);

@@ -45,8 +45,7 @@ static inline void rig_open(rig *r, st_mock_options machine, const st_mock_unit_
                             rig_pair pair) {
     memset(r, 0, sizeof *r);
     assert_int_equal(st_mock_machine_create(&r->machine, &machine, NULL), 0);
-    for (unsigned i = 0; i < n_units; i++)
-        assert_int_equal(st_mock_open(&r->units[i], r->machine, &units[i], NULL), 0);
+    for (unsigned i = 0; i < n_units; i++) assert_int_equal(st_mock_open(&r->units[i], r->machine, &units[i], NULL), 0);
     r->work[0].ns = pair.a_ns;
     r->work[1].ns = pair.b_ns;
     r->step[0] = st_mock_step("chunk 1", &r->work[0], pair.a_bytes);

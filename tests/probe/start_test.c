@@ -91,8 +91,8 @@ static void without_a_starter_one_thread_submits_both(void **state) {
     assert_true(sides[0].begin_ns <= sides[1].begin_ns);
 }
 
-/* All arrangements with real threads and the real clock: what is measured is dispatch, so only that it holds together is
- * asserted. */
+/* All arrangements with real threads and the real clock: what is measured is dispatch, so only that it holds together
+ * is asserted. */
 static void a_probe_runs_in_real_time(void **state) {
     (void)state;
     st_unit *units[2];

@@ -46,9 +46,9 @@ static void completion_times_are_classified(void **state) {
         double end[2];
         enum st_class class_;
     } cases[] = {
-        {{101, 148}, ST_CLASS_SOLO},      {{103, 245}, ST_CLASS_A_FIRST},  {{252, 149}, ST_CLASS_B_FIRST},
-        {{205, 248}, ST_CLASS_SLICED},    {{130, 180}, ST_CLASS_STRETCHED}, {{200, 290}, ST_CLASS_WORSE},
-        {{101, 200}, ST_CLASS_OTHER},     {{106, 151}, ST_CLASS_OTHER},    {{150, 245}, ST_CLASS_OTHER},
+        {{101, 148}, ST_CLASS_SOLO},   {{103, 245}, ST_CLASS_A_FIRST},   {{252, 149}, ST_CLASS_B_FIRST},
+        {{205, 248}, ST_CLASS_SLICED}, {{130, 180}, ST_CLASS_STRETCHED}, {{200, 290}, ST_CLASS_WORSE},
+        {{101, 200}, ST_CLASS_OTHER},  {{106, 151}, ST_CLASS_OTHER},     {{150, 245}, ST_CLASS_OTHER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(st_classify(cases[i].end, solo, 250), cases[i].class_);
@@ -98,8 +98,8 @@ static void what_is_not_known_stays_unexplained_with_its_numbers(void **state) {
 }
 
 /* Two units on the given cores of a host with some more. */
-static void cores_case(const unsigned *a, unsigned n_a, const unsigned *b, unsigned n_b, st_host *host,
-                       double penalty, enum st_overlap verdict, enum st_cause cause, const char *evidence) {
+static void cores_case(const unsigned *a, unsigned n_a, const unsigned *b, unsigned n_b, st_host *host, double penalty,
+                       enum st_overlap verdict, enum st_cause cause, const char *evidence) {
     const st_mock_unit_options units[2] = {{.name = "cpu:a", .cores = a, .n_cores = n_a},
                                            {.name = "cpu:b", .cores = b, .n_cores = n_b}};
     rig r;

@@ -19,8 +19,8 @@ static void any_bytes_become_valid_text(void **state) {
         {"", ""},
         {"gr\xc3\xbc\xc3\x9f \xe6\xad\xa6 \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xe6\xad\xa6 \xf0\x9f\x98\x80"},
         {"cut \xe6\xad", "cut \xef\xbf\xbd\xef\xbf\xbd"},
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                         /* overlong */
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},         /* surrogate */
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                   /* overlong */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                   /* surrogate */
         {"\xf5\x80\x80\x80x", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx"}, /* past U+10FFFF */
         {"\xf0\x9f\x98", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
     };
@@ -64,10 +64,12 @@ static void a_failure_spreads_upward(void **state) {
 
 static void an_origin_says_where_it_comes_from(void **state) {
     (void)state;
-    st_host host = {.cpu_model = "A processor", .isa = "AVX2", .kernel = "6.1", .n_cores = 2, .n_cpus = 4, .quota_cpus = 1.5};
+    st_host host = {
+        .cpu_model = "A processor", .isa = "AVX2", .kernel = "6.1", .n_cores = 2, .n_cpus = 4, .quota_cpus = 1.5};
     char *argv[] = {"stretto", "bench", "-m", "m\xff"};
     uint64_t seed = 42;
-    const st_origin origin = {.version = "1.2.3", .host = &host, .argc = 4, .argv = argv, .when = 1700000000, .seed = &seed};
+    const st_origin origin = {
+        .version = "1.2.3", .host = &host, .argc = 4, .argv = argv, .when = 1700000000, .seed = &seed};
     json_t *object = json_object();
     st_json_origin(&object, &origin);
     assert_string_equal(json_string_value(json_object_get(object, "version")), "1.2.3");

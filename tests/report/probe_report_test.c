@@ -31,26 +31,25 @@ static st_host host = {.cpu_model = "A processor", .isa = "AVX2", .kernel = "6.1
 static char *words[] = {"stretto", "probe", "-m", "tiny"};
 static const st_origin origin = {.version = "1.2.3", .host = &host, .argc = 4, .argv = words, .when = 1700000000};
 
-static const char expected_text[] =
-    "tiny Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (20-28) 4 (29, head)\n"
-    "2 cores, AVX2\n"
-    "\n"
-    "  1 || 3        solo 1 solo 3 serial parallel overlap  95 %            slow by\n"
-    "  one unit       0.900   1.20   2.10     2.10    0.00  0.00 to 0.00  1.00 1.75\n"
-    "  two units      0.900   1.20   2.10     1.50    0.67  0.67 to 0.67  1.33 1.25\n"
-    "  two threads        -      -      -        -       -\n"
-    "  ms, medians of 10 rounds, caches warm; slowest first call 40.9; slow by: how\n"
-    "  many times longer 1 and 3 take beside the other\n"
-    "\n"
-    "  1 || 3\n"
-    "  one unit      serialises: a first-in-first-out queue (3 ends when 1 + 3 would,\n"
-    "                1 at its solo time, in 100 % of rounds); against one queue 0.00,\n"
-    "                0.00 to 0.00\n"
-    "  two units     overlaps: unexplained (both are stretched in 100 % of rounds; 1\n"
-    "                takes 1.33 times as long as alone, 3 1.25 times; together 28.0\n"
-    "                GB/s, alone 20.0 and 20.0)\n"
-    "  two threads   not measured: one core is allowed here\n"
-    "  worth it?     one stream: no, the steps depend on each other\n";
+static const char expected_text[] = "tiny Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (20-28) 4 (29, head)\n"
+                                    "2 cores, AVX2\n"
+                                    "\n"
+                                    "  1 || 3        solo 1 solo 3 serial parallel overlap  95 %            slow by\n"
+                                    "  one unit       0.900   1.20   2.10     2.10    0.00  0.00 to 0.00  1.00 1.75\n"
+                                    "  two units      0.900   1.20   2.10     1.50    0.67  0.67 to 0.67  1.33 1.25\n"
+                                    "  two threads        -      -      -        -       -\n"
+                                    "  ms, medians of 10 rounds, caches warm; slowest first call 40.9; slow by: how\n"
+                                    "  many times longer 1 and 3 take beside the other\n"
+                                    "\n"
+                                    "  1 || 3\n"
+                                    "  one unit      serialises: a first-in-first-out queue (3 ends when 1 + 3 would,\n"
+                                    "                1 at its solo time, in 100 % of rounds); against one queue 0.00,\n"
+                                    "                0.00 to 0.00\n"
+                                    "  two units     overlaps: unexplained (both are stretched in 100 % of rounds; 1\n"
+                                    "                takes 1.33 times as long as alone, 3 1.25 times; together 28.0\n"
+                                    "                GB/s, alone 20.0 and 20.0)\n"
+                                    "  two threads   not measured: one core is allowed here\n"
+                                    "  worth it?     one stream: no, the steps depend on each other\n";
 
 static void the_terminal_shows_the_table_and_then_the_verdict(void **state) {
     (void)state;
@@ -74,8 +73,10 @@ static void colour_only_marks_words_that_are_there_anyway(void **state) {
     assert_non_null(strstr(out.data, "\033[1;32moverlaps\033[0m: unex"));
     char *to = out.data;
     for (const char *from = out.data; *from;) { /* without the escapes it is the plain text */
-        if (*from == '\033') from += strcspn(from, "m") + 1;
-        else *to++ = *from++;
+        if (*from == '\033')
+            from += strcspn(from, "m") + 1;
+        else
+            *to++ = *from++;
     }
     *to = '\0';
     assert_string_equal(out.data, expected_text);
@@ -154,7 +155,8 @@ static void markdown_begins_with_the_verdict(void **state) {
         "## Methodology\n\n- Host: A processor, 2 cores, AVX2; Linux 6.1.\n",
         "- two units: a unit for each side, a submitting thread for each.\n",
         "Medians over 10 rounds; 95 % intervals by bootstrap over rounds; seed 1.\n",
-        "| two units | 0.900 | 1.20 | 2.10 | 1.50 | 0.67 (0.67 to 0.67) | 0.67 (0.67 to 0.67) | | 1.40 (1.40 to 1.40) | 1.33, 1.25 | 10 |\n",
+        "| two units | 0.900 | 1.20 | 2.10 | 1.50 | 0.67 (0.67 to 0.67) | 0.67 (0.67 to 0.67) | |",
+        " | | 1.40 (1.40 to 1.40) | 1.33, 1.25 | 10 |\n",
         "first call of 1 40.9 ms",
         "## Warnings\n\n- the machine was busy: end other programs\n",
         "## Again\n\n```\nstretto probe -m tiny\n```\n",
@@ -175,7 +177,9 @@ static json_t *get(json_t *object, const char *key) {
     return value;
 }
 
-static double real(json_t *object, const char *key) { return json_number_value(get(object, key)); }
+static double real(json_t *object, const char *key) {
+    return json_number_value(get(object, key));
+}
 
 static void the_json_has_what_scripts_rely_on(void **state) {
     (void)state;
@@ -283,8 +287,8 @@ static void csv_has_a_line_for_each_arm(void **state) {
 static void progress_is_a_line(void **state) {
     (void)state;
     const st_probe_row row = {.name = {"1", "3"}, .arrangement = st_arrangement_find("two-units", NULL)};
-    st_probe_progress progress = {.row = &row, .rounds = 12, .expected = 40, .looked = true,
-                                  .factor = {0.77, 0.72, 0.82}, .seconds_left = 6.2};
+    st_probe_progress progress = {
+        .row = &row, .rounds = 12, .expected = 40, .looked = true, .factor = {0.77, 0.72, 0.82}, .seconds_left = 6.2};
     st_buf out = {0};
     st_probe_progress_text(&out, &progress);
     assert_string_equal(out.data, "probing 1 || 3, two units: round 12 of about 40, 0.77 +- 0.05, 6 s left");

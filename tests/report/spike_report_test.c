@@ -70,9 +70,11 @@ static void the_published_tables_come_out(void **state) {
         "## TL;DR\n\n**They do not.**",
         "Overlap factor 0.05, within 0.02 to 0.07 over all prompts",
         "## Methodology\n\n- Host: A processor, 2 cores, AVX2; Linux 6.1.\n",
-        "10 trials of chunk 1; 10 of chunk 3; 10 of 1 then 3 back to back; 10 of 1 on queue A (cpu:0+1) and 3 on queue B",
+        "10 trials of chunk 1; 10 of chunk 3; 10 of 1 then 3 back to back; 10 of 1 on queue A (cpu:0+1) and 3 on queue "
+        "B",
         "`(T_c1 + T_c3 - T_parallel) / (T_c1 + T_c3 - max(T_c1, T_c3))` of medians",
-        "| Prompt category | c1 (ms) | c3 (ms) | serial both (ms) | parallel (ms) | overlap factor | with measured serial |\n",
+        "| Prompt category | c1 (ms) | c3 (ms) | serial both (ms) | parallel (ms) | overlap factor | with measured "
+        "serial |\n",
         "| chat-define-transformer | 5.12 | 7.39 | 12.66 | 12.26 | 0.05 (0.04 to 0.06) | 0.08 (0.07 to 0.09) |\n",
         "| code-complete-sum | 5.10 | 7.41 | 12.53 | 12.38 | 0.03 (0.02 to 0.04) | 0.03 (0.02 to 0.04) |\n",
         "| sum-para-ane | 5.09 | 7.41 | 12.38 | 12.21 | 0.06 (0.05 to 0.07) | 0.03 (0.02 to 0.04) |\n",
@@ -135,13 +137,14 @@ static void the_log_has_every_trial(void **state) {
     record.ns[ST_SPIKE_B][9] = 8000000;
     st_buf out = {0};
     st_spike_log(&out, &record, "[Spike] ");
-    assert_string_equal(out.data, "[Spike] chunk 1 on cpu:0+1 || chunk 3 on cpu:0+1: 10 trials each, caches warm\n"
-                                  "[Spike] solo_a ms: 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120\n"
-                                  "[Spike] solo_b ms: 7.390 7.390 7.390 7.390 7.390 7.390 7.390 7.390 7.390 8.000\n"
-                                  "[Spike] serial ms: 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660\n"
-                                  "[Spike] parallel ms: 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260\n"
-                                  "[Spike] medians: c1 5.120 ms, c3 7.390 ms, serial both 12.660 ms, parallel 12.260 ms\n"
-                                  "[Spike] overlap factor 0.05 (0.04 to 0.06); with the measured serial time 0.08 (0.07 to 0.09)\n");
+    assert_string_equal(
+        out.data, "[Spike] chunk 1 on cpu:0+1 || chunk 3 on cpu:0+1: 10 trials each, caches warm\n"
+                  "[Spike] solo_a ms: 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120 5.120\n"
+                  "[Spike] solo_b ms: 7.390 7.390 7.390 7.390 7.390 7.390 7.390 7.390 7.390 8.000\n"
+                  "[Spike] serial ms: 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660 12.660\n"
+                  "[Spike] parallel ms: 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260 12.260\n"
+                  "[Spike] medians: c1 5.120 ms, c3 7.390 ms, serial both 12.660 ms, parallel 12.260 ms\n"
+                  "[Spike] overlap factor 0.05 (0.04 to 0.06); with the measured serial time 0.08 (0.07 to 0.09)\n");
     st_buf_free(&out);
     record.complete = false;
     record.trials[ST_SPIKE_B] = 2;
@@ -163,7 +166,9 @@ static void the_json_has_the_raw_nanoseconds(void **state) {
     json_t *prompt = json_array_get(json_object_get(json, "prompts"), 1), *probe = json_object_get(prompt, "probe");
     assert_string_equal(json_string_value(json_object_get(prompt, "category")), "code-complete-sum");
     assert_int_equal(json_array_size(json_object_get(json_object_get(probe, "samples"), "parallel_ns")), 10);
-    assert_int_equal(json_integer_value(json_array_get(json_object_get(json_object_get(probe, "samples"), "solo_a_ns"), 0)), 5100000);
+    assert_int_equal(
+        json_integer_value(json_array_get(json_object_get(json_object_get(probe, "samples"), "solo_a_ns"), 0)),
+        5100000);
     assert_non_null(json_object_get(json_object_get(probe, "overlap_factor_serial"), "lo"));
     schema_check(json, ST_SPIKE_SCHEMA);
     json_decref(json);
@@ -171,10 +176,8 @@ static void the_json_has_the_raw_nanoseconds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_published_tables_come_out),
-        cmocka_unit_test(other_numbers_say_other_things),
-        cmocka_unit_test(an_early_interrupt_still_makes_a_report),
-        cmocka_unit_test(the_log_has_every_trial),
+        cmocka_unit_test(the_published_tables_come_out),           cmocka_unit_test(other_numbers_say_other_things),
+        cmocka_unit_test(an_early_interrupt_still_makes_a_report), cmocka_unit_test(the_log_has_every_trial),
         cmocka_unit_test(the_json_has_the_raw_nanoseconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

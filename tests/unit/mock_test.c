@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit/mock.h"
 #include "unit/event.h"
+#include "unit/mock.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -25,8 +25,7 @@ typedef struct bench {
 
 static void bench_open(bench *b, st_mock_options machine, const st_mock_unit_options *units, unsigned n_units) {
     assert_int_equal(st_mock_machine_create(&b->machine, &machine, NULL), 0);
-    for (unsigned i = 0; i < n_units; i++)
-        assert_int_equal(st_mock_open(&b->unit[i], b->machine, &units[i], NULL), 0);
+    for (unsigned i = 0; i < n_units; i++) assert_int_equal(st_mock_open(&b->unit[i], b->machine, &units[i], NULL), 0);
     if (n_units == 1) b->unit[1] = NULL;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(st_queue_open(b->unit[n_units == 2 ? i : 0], &b->queue[i], NULL), 0);
