@@ -3,13 +3,20 @@
 
 #include <stdio.h>
 
-/* Layers below the span whose KV its layers read. */
+static void note_layer(uint32_t *list, uint32_t *n, uint32_t layer) {
+    for (uint32_t i = 0; i < *n; i++)
+        if (list[i] == layer) return;
+    list[(*n)++] = layer;
+}
+
+/* What crosses the boundaries of a chunk: KV of earlier chunks that it reads, and its own that later ones read. */
 static void find_borrowed(st_chunk *chunk) {
-    for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++) {
-        uint32_t from = chunk->model->layers[i].kv_layer, b = 0;
-        if (from >= chunk->span.first) continue;
-        while (b < chunk->n_borrowed && chunk->borrowed[b] != from) b++;
-        if (b == chunk->n_borrowed) chunk->borrowed[chunk->n_borrowed++] = from;
+    const st_model *m = chunk->model;
+    for (uint32_t i = chunk->span.first; i < m->n_layers; i++) {
+        uint32_t from = m->layers[i].kv_layer;
+        if (i <= chunk->span.last && from < chunk->span.first) note_layer(chunk->borrowed, &chunk->n_borrowed, from);
+        if (i > chunk->span.last && from >= chunk->span.first && from <= chunk->span.last)
+            note_layer(chunk->lent, &chunk->n_lent, from);
     }
 }
 

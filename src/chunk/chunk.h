@@ -15,8 +15,10 @@ typedef struct st_chunk {
     char name[16];         /* "chunk1" */
     uint64_t bytes;        /* weights read by a decode step */
     uint64_t operations;   /* multiply-adds of a decode step, without attention */
-    uint32_t n_borrowed;   /* layers whose KV it reads but does not own: its boundary names them kvN */
-    uint32_t borrowed[ST_MODEL_ROPES]; /* a layer borrows from one of its own kind, and there are as many kinds as ropes */
+    /* Layers whose KV crosses a boundary, by name kvN: those that it reads but does not own, and own ones that later chunks
+     * read. A layer borrows from one of its own kind, and there are as many kinds as ropes. */
+    uint32_t n_borrowed, borrowed[ST_MODEL_ROPES];
+    uint32_t n_lent, lent[ST_MODEL_ROPES];
 } st_chunk;
 
 /* Describes n chunks for n spans. chunks has room for n. */

@@ -127,7 +127,11 @@ static void borrowed_kv(void **state) {
     spans_are(spans, 4, expected);
     st_chunk chunks[4];
     st_chunks_describe(chunks, spans, 4, &e2b);
+    assert_int_equal(chunks[0].n_lent, 0);
     assert_int_equal(chunks[1].n_borrowed, 0);
+    assert_int_equal(chunks[1].n_lent, 1);
+    assert_int_equal(chunks[1].lent[0], 13);
+    assert_int_equal(chunks[2].n_lent, 0);
     assert_int_equal(chunks[2].n_borrowed, 1);
     assert_int_equal(chunks[3].borrowed[0], 13);
 }
