@@ -102,14 +102,29 @@ static json_t *kv_json(const inspection *in, uint32_t i) {
                      (json_int_t)in->kv[i].bytes_per_position);
 }
 
+/* The boundary on one side of a chunk, as the names of what passes. */
+static json_t *boundary_json(const st_chunk *c, bool inputs) {
+    json_t *list = json_array();
+    if (inputs)
+        st_json_append(&list, json_string(c->embeds ? "ids" : "hidden"));
+    else
+        st_json_append(&list, json_string(c->head ? "logits" : "hidden"));
+    if (c->model->d_ple && (inputs ? !c->embeds : !c->head)) st_json_append(&list, json_string("per_layer_inputs"));
+    const uint32_t *kv = inputs ? c->borrowed : c->lent;
+    for (uint32_t i = 0; i < (inputs ? c->n_borrowed : c->n_lent); i++)
+        st_json_append(&list, json_sprintf("kv%u", kv[i]));
+    return list;
+}
+
 static json_t *chunks_json(const inspection *in) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < in->s.n_chunks; i++) {
         const st_chunk *c = &in->chunks[i];
         st_json_append(&list,
-                       json_pack("{s:s, s:[i, i], s:b, s:I, s:I, s:o}", "name", c->name, "layers", (int)c->span.first,
-                                 (int)c->span.last, "head", (int)c->head, "bytes", (json_int_t)c->bytes, "operations",
-                                 (json_int_t)c->operations, "kv", kv_json(in, i)));
+                       json_pack("{s:s, s:[i, i], s:b, s:I, s:I, s:o, s:o, s:o}", "name", c->name, "layers",
+                                 (int)c->span.first, (int)c->span.last, "head", (int)c->head, "bytes",
+                                 (json_int_t)c->bytes, "operations", (json_int_t)c->operations, "inputs",
+                                 boundary_json(c, true), "outputs", boundary_json(c, false), "kv", kv_json(in, i)));
     }
     return list;
 }
@@ -199,6 +214,27 @@ static void print_chunks(cli *cx, const inspection *in) {
     }
 }
 
+static void print_names(cli *cx, json_t *names) {
+    size_t i;
+    json_t *name;
+    json_array_foreach(names, i, name) cli_printf(cx, "%s%s", i ? ", " : "", json_string_value(name));
+    json_decref(names);
+}
+
+static void print_boundaries(cli *cx, const inspection *in) {
+    const st_model *m = in->chunks[0].model;
+    cli_printf(cx, "\n  boundaries: hidden is [tokens, %u] f32", m->d_model);
+    if (m->d_ple) cli_printf(cx, ", per_layer_inputs [tokens, %u, %u] f32", m->n_layers, m->d_ple);
+    cli_printf(cx, "\n");
+    for (uint32_t i = 0; i < in->s.n_chunks; i++) {
+        cli_printf(cx, "  %-8s ", in->chunks[i].name);
+        print_names(cx, boundary_json(&in->chunks[i], true));
+        cli_printf(cx, " -> ");
+        print_names(cx, boundary_json(&in->chunks[i], false));
+        cli_printf(cx, "\n");
+    }
+}
+
 static void print_metadata(cli *cx, const st_gguf *g) {
     cli_printf(cx, "\nmetadata\n");
     for (size_t i = 0; i < g->n_values; i++) {
@@ -240,13 +276,16 @@ void inspect_print(cli *cx, const inspection *in) {
     } else {
         const st_model *m = s->model;
         cli_name(cx, m->name, strlen(m->name));
-        cli_printf(cx, ", architecture %s: %u layers of width %u, vocabulary %u, context %u, head %s\n",
+        cli_printf(cx, ", architecture %s\n  %u layers of width %u, vocabulary %u, context %u, head %s\n",
                    st_model_arch_name(m), m->n_layers, m->d_model, m->n_vocab, m->n_ctx_train,
                    m->tied ? "tied to the embedding" : "of its own");
         print_layers(cx, m);
     }
     print_types(cx, in);
-    if (!in->unsupported[0]) print_chunks(cx, in);
+    if (!in->unsupported[0]) {
+        print_chunks(cx, in);
+        print_boundaries(cx, in);
+    }
     if (in->metadata) print_metadata(cx, g);
     if (in->tensors) print_tensors(cx, g);
 }

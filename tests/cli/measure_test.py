@@ -71,6 +71,19 @@ class Inspect(support.CommandTest):
             self.skipTest(got["reason"])
         self.assertEqual(got["chunks"][1]["kv"], {"owned": [], "borrowed": [4, 5], "bytes_per_position": 0})
 
+    def test_boundaries_name_all_that_passes(self):
+        chunks = self.done_json("inspect", os.path.join(GOLDEN, "tiny-gemma4-F32.gguf"))["chunks"]
+        passing = [(chunk["inputs"], chunk["outputs"]) for chunk in chunks]
+        self.assertEqual(
+            passing,
+            [
+                (["ids"], ["hidden", "per_layer_inputs"]),
+                (["hidden", "per_layer_inputs"], ["hidden", "per_layer_inputs", "kv4", "kv5"]),
+                (["hidden", "per_layer_inputs", "kv4"], ["hidden", "per_layer_inputs"]),
+                (["hidden", "per_layer_inputs", "kv5"], ["logits"]),
+            ],
+        )
+
     def test_unknown_architecture_is_shown_all_the_same(self):
         with tempfile.NamedTemporaryFile(suffix=".gguf") as file, open(LLAMA, "rb") as original:
             file.write(original.read().replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0zebra", 1))
