@@ -101,18 +101,20 @@ void cli_note(cli *cx, const char *fmt, ...) {
 }
 
 void cli_progress(cli *cx, const char *fmt, ...) {
-    uint64_t now = st_now_ns();
-    if (!cx->progress || (cx->progress_shown && now - cx->progress_ns < PROGRESS_NS)) return;
-    cx->progress_ns = now;
+    if (!cx->progress) return;
     char line[160];
+    uint64_t now = st_now_ns();
     va_list args;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     flockfile(stderr);
-    fprintf(stderr, "\r\033[K%.79s", line);
-    fflush(stderr);
-    cx->progress_shown = true;
+    if (!cx->progress_shown || now - cx->progress_ns >= PROGRESS_NS) {
+        fprintf(stderr, "\r\033[K%.79s", line);
+        fflush(stderr);
+        cx->progress_shown = true;
+        cx->progress_ns = now;
+    }
     funlockfile(stderr);
 }
 
