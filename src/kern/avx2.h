@@ -115,4 +115,23 @@ ST_INLINE __m256i dot_signed(__m256i w, __m256i x) {
     return pairs_to_lanes(_mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)));
 }
 
+/* Fetches what will be needed AHEAD bytes later than the block at p, of `bytes`. The hardware does so too, but not far
+ * enough to keep up while a block is unpacked; measured: 10 to 30 % when the other core is busy. Running past the end
+ * of the weights does no harm. */
+enum { AHEAD = 1024 };
+ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
+#define LINE(at)                                                                                                       \
+    if (bytes > (at)) _mm_prefetch((const char *)p + AHEAD + (at), _MM_HINT_T0);
+    LINE(0)
+    LINE(64)
+    LINE(128)
+    LINE(192)
+    LINE(256)
+    LINE(320)
+    LINE(384)
+    LINE(448)
+    LINE(512)
+#undef LINE
+}
+
 #endif

@@ -198,37 +198,38 @@ ST_INLINE void add_block(float acc[][ST_STRIP], const block16 *b, const uint8_t 
 
 /* `blocks` of 32 columns make a tile; the weights' offset is 2^offset, or none when that is 0. */
 ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, uint32_t hi, float *y, size_t ldy,
-                      unpack_fn *unpack, uint32_t blocks, way how, int offset, minimum min) {
+                      unpack_fn *unpack, int tile_bytes, int blocks, way how, int offset, minimum min) {
     const uint32_t n = panel->n;
     float acc[ST_PANEL][ST_STRIP];
     block16 b;
     for (uint32_t s = lo; s < hi; s++) {
         const uint8_t *tile = w->data + s * w->strip_bytes, *x = panel->quant;
         memset(acc, 0, n * sizeof(acc[0]));
-        for (uint32_t k = 0; k < w->cols; k += 32 * blocks, tile += w->format->tile_bytes)
-            for (uint32_t i = 0; i < blocks; i++, x += (size_t)n * ST_QBLOCK_BYTES) {
-                unpack(&b, tile, i);
+        for (uint32_t k = 0; k < w->cols; k += 32 * (uint32_t)blocks, tile += tile_bytes)
+            for (int i = 0; i < blocks; i++, x += (size_t)n * ST_QBLOCK_BYTES) {
+                fetch_ahead(tile + i * (tile_bytes / blocks), tile_bytes / blocks);
+                unpack(&b, tile, (uint32_t)i);
                 add_block(acc, &b, x, n, how, offset, min);
             }
         for (uint32_t t = 0; t < n; t++) memcpy(y + t * ldy + (size_t)s * ST_STRIP, acc[t], sizeof(acc[t]));
     }
 }
 
-#define MATMUL(format, blocks, how, offset, min)                                                                       \
+#define MATMUL(format, tile_bytes, blocks, how, offset, min)                                                           \
     ST_KERN_MATMUL_DECL(st_matmul_##format##_avx2) {                                                                   \
         if (panel->n == 1)                                                                                             \
             st_matvec_##format##_avx2(w, panel->quant, strip_lo, strip_hi, y);                                         \
         else                                                                                                           \
-            matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, blocks, how, offset, min);                   \
+            matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, tile_bytes, blocks, how, offset, min);       \
     }
-MATMUL(q4_0, 1, WHOLE, 3, NO_MIN)
-MATMUL(q4_1, 1, WHOLE, 0, MIN)
-MATMUL(q5_0, 1, WHOLE, 4, NO_MIN)
-MATMUL(q5_1, 1, HALVES, 0, MIN)
-MATMUL(q8_0, 1, SIGNED, 0, NO_MIN)
-MATMUL(iq4_nl, 1, SIGNED, 0, NO_MIN)
-MATMUL(iq4_xs, 8, SIGNED_SCALED, 0, NO_MIN)
-MATMUL(q2_k, 8, HALVES_SCALED, 0, TWO_MINS)
-MATMUL(q4_k, 8, WHOLE_SCALED, 0, MIN)
-MATMUL(q5_k, 8, HALVES_SCALED, 0, MIN)
-MATMUL(q6_k, 8, HALVES_SCALED, 5, NO_MIN)
+MATMUL(q4_0, ST_TILE_Q4_0, 1, WHOLE, 3, NO_MIN)
+MATMUL(q4_1, ST_TILE_Q4_1, 1, WHOLE, 0, MIN)
+MATMUL(q5_0, ST_TILE_Q5_0, 1, WHOLE, 4, NO_MIN)
+MATMUL(q5_1, ST_TILE_Q5_1, 1, HALVES, 0, MIN)
+MATMUL(q8_0, ST_TILE_Q8_0, 1, SIGNED, 0, NO_MIN)
+MATMUL(iq4_nl, ST_TILE_Q4_0, 1, SIGNED, 0, NO_MIN)
+MATMUL(iq4_xs, ST_TILE_IQ4_XS, 8, SIGNED_SCALED, 0, NO_MIN)
+MATMUL(q2_k, ST_TILE_Q2_K, 8, HALVES_SCALED, 0, TWO_MINS)
+MATMUL(q4_k, ST_TILE_Q4_K, 8, WHOLE_SCALED, 0, MIN)
+MATMUL(q5_k, ST_TILE_Q5_K, 8, HALVES_SCALED, 0, MIN)
+MATMUL(q6_k, ST_TILE_Q6_K, 8, HALVES_SCALED, 5, NO_MIN)

@@ -6,25 +6,6 @@
 #include "gguf/blocks.h"
 #include "kern/avx2.h"
 
-/* Fetches what will be needed AHEAD bytes later than the block at p, of `bytes`. The hardware does so too, but not far
- * enough to keep up while a block is unpacked; measured: 10 to 30 % when the other core is busy. Running past the end
- * of the weights does no harm. */
-enum { AHEAD = 1024 };
-ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
-#define LINE(at)                                                                                                       \
-    if (bytes > (at)) _mm_prefetch((const char *)p + AHEAD + (at), _MM_HINT_T0);
-    LINE(0)
-    LINE(64)
-    LINE(128)
-    LINE(192)
-    LINE(256)
-    LINE(320)
-    LINE(384)
-    LINE(448)
-    LINE(512)
-#undef LINE
-}
-
 /* Rows 0-7 and 8-15. */
 typedef struct pair {
     __m256 lo, hi;
