@@ -31,8 +31,8 @@ static void escape_add(char c, st_buf *out) {
 }
 
 /* Appends what a string literal says from `at` to its end, or, outside of quotes, the text up to the next expression.
- */
-static void literal_read(st_str text, size_t at, st_buf *out) {
+ * Returns where that is. */
+static size_t literal_read(st_str text, size_t at, st_buf *out) {
     char quote = at > 0 ? text.data[at - 1] : '\0';
     bool quoted = quote == '\'' || quote == '"';
     for (; at < text.len; at++) {
@@ -44,6 +44,7 @@ static void literal_read(st_str text, size_t at, st_buf *out) {
         else
             st_buf_add(out, &c, 1);
     }
+    return at;
 }
 
 /* Whether `name | trim` stands there, where the name may be the last of message['name']. */
@@ -52,7 +53,7 @@ static bool is_trimmed(st_str text, size_t at, const char *name) {
     bool bar = false;
     for (at += strlen(name); at < text.len && strchr(between, text.data[at]) && text.data[at] != '\0'; at++)
         bar = bar || text.data[at] == '|';
-    return bar && find_from(text, at, "trim") == at;
+    return bar && text.len - at >= strlen("trim") && memcmp(text.data + at, "trim", strlen("trim")) == 0;
 }
 
 static bool trims_content(st_str text) {
@@ -61,16 +62,18 @@ static bool trims_content(st_str text) {
     return false;
 }
 
-/* A system turn that is written out whole is what the template says when it is given none. */
+/* A system turn that is written out whole is what the template says when it is given none. The search goes on behind
+ * each literal, so that a hostile template is read once. */
 static void default_system_read(st_template *read, st_str text) {
     static const char head[] = "<|im_start|>system";
     st_buf literal = {0};
-    for (size_t at = find_from(text, 0, head); at < text.len && !read->has_system; at = find_from(text, at + 1, head)) {
+    for (size_t at = find_from(text, 0, head); at < text.len && !read->has_system;) {
         literal.len = 0;
-        literal_read(text, at, &literal);
+        size_t behind = literal_read(text, at, &literal);
         if (literal.failed) break;
         st_str said = {literal.data, literal.len};
         size_t start = strlen(head) + 1, end = find_from(said, 0, "<|im_end|>");
+        at = find_from(text, behind, head);
         if (end == said.len || end < start || said.data[start - 1] != '\n') continue;
         read->has_system = true;
         st_buf_add(&read->default_system, said.data + start, end - start);

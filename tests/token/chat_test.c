@@ -3,6 +3,8 @@
  * markers are written as their names, all else as its bytes. What is expected is what Jinja makes of the templates. */
 #include "token/toy.h"
 
+#include "base/clock.h"
+
 enum { BOS = 256, FIRST_MARKER = BOS };
 
 static const char *const markers[] = {"<bos>",
@@ -222,6 +224,25 @@ static void templates_cut_anywhere_are_no_trouble(void **state) {
     }
 }
 
+/* A megabyte of beginnings that never end is read once, not once for each. */
+static void a_template_without_end_is_read_once(void **state) {
+    (void)state;
+    st_buf text = {0};
+    st_buf_text(&text, "{{ '");
+    while (text.len < (size_t)1 << 20) st_buf_text(&text, "<|im_start|>system\ncontent| ");
+    toy t = {0};
+    stretto_error err = {0};
+    st_ids ids = {0};
+    chat_make(&t, text.data, LENGTH(markers));
+    st_tokenizer *tok = toy_open(&t);
+    uint64_t start = st_thread_cpu_ns();
+    assert_int_equal(st_chat_encode(tok, one, 1, &ids, &err), 0);
+    assert_true(st_thread_cpu_ns() - start < 1000000000u);
+    st_ids_free(&ids);
+    st_buf_free(&text);
+    toy_close(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chatml_with_a_default_system_turn),
@@ -233,6 +254,7 @@ int main(void) {
         cmocka_unit_test(users_cannot_close_or_open_turns),
         cmocka_unit_test(what_cannot_be_done_is_refused),
         cmocka_unit_test(templates_cut_anywhere_are_no_trouble),
+        cmocka_unit_test(a_template_without_end_is_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
