@@ -47,6 +47,7 @@ ST_INLINE void product(const st_matrix *w, const uint8_t *strip, const float *x,
 #define EVEN(t) s.even##t = add_product(s.even##t, c, x + stride * (t));
 #define ODD(t) s.odd##t = add_product(s.odd##t, c, x + stride * (t) + 1);
     for (uint32_t k = w->cols / 2; k > 0; k--, x += 2, strip += 2 * column_bytes) {
+        fetch_ahead(strip, (int)(2 * column_bytes));
         c = get(strip);
         FOR_TOKENS(EVEN)
         c = get(strip + column_bytes);

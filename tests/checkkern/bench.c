@@ -64,7 +64,10 @@ static void report(const bench *b, const char *name, double ns, double bytes, do
         printf(" %9.2f", bytes / ns);
     else
         printf(" %9s", "-");
-    if (operations > 0) printf(" %9.2f", operations / ns);
+    if (operations > 0)
+        printf(" %9.2f", operations / ns);
+    else
+        printf(" %9s", "-");
     printf("\n");
     fflush(stdout);
 }
@@ -162,7 +165,7 @@ static void bench_ops(bench *b) {
     enum st_activation act = ST_SILU;
     uint32_t sink;
     if (wanted(b, "quantize"))
-        report(b, "quantize 16 x 1536", best_ns(b, run_quantize, &panel), ST_PANEL * COLS * 4.0, 0);
+        report(b, "quantize 32 x 1536", best_ns(b, run_quantize, &panel), ST_PANEL * COLS * 4.0, 0);
     if (wanted(b, "rms_norm")) report(b, "rms_norm 1536", best_ns(b, run_norm, b->x) / 100, COLS * 4.0, 0);
     memcpy(b->y, b->x, COLS * sizeof(float));
     if (wanted(b, "silu")) report(b, "silu 1536", best_ns(b, run_gate, &act), COLS * 4.0, 0);
