@@ -173,7 +173,7 @@ static const char *const quantized_models[] = {"tiny-llama-Q4_1",  "tiny-llama-Q
 static void for_each_kern(void (*check)(const char *, const char *), const char *const *names, size_t n) {
     const st_kern *tables[8];
     size_t n_tables = st_kern_list(tables, COUNT(tables));
-    for (size_t t = 0; t < n_tables; t++)
+    for (size_t t = FIRST_TABLE(n_tables); t < n_tables; t++)
         for (size_t i = 0; i < n; i++) check(names[i], tables[t]->name);
 }
 
