@@ -51,7 +51,7 @@ static int read_tokens(cli *cx, session *s, const perplexity_options *o, st_ids 
     int rc = cli_read_text(cx, o->prompt, o->file, &text, err);
     if (!rc) rc = session_open_tokenizer(s, err);
     bool bos = !rc && st_tokenizer_adds_bos(s->tok);
-    if (!rc) rc = st_tokenizer_encode(s->tok, text.len ? text.data : "", text.len, false, bos, ids, err);
+    if (!rc) rc = session_encode(s, &text, false, bos, ids, err);
     st_buf_free(&text);
     return rc;
 }

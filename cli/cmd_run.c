@@ -45,8 +45,7 @@ static int encode_prompt(run_work *w, const st_buf *text, stretto_error *err) {
     uint64_t start = st_now_ns();
     bool bos = st_tokenizer_adds_bos(w->s.tok);
     int rc = w->o->chat ? encode_chat(w, text, err)
-                        : st_tokenizer_encode(w->s.tok, text->len ? text->data : "", text->len, w->o->special, bos,
-                                              &w->prompt, err);
+                        : session_encode(&w->s, text, w->o->special, bos, &w->prompt, err);
     w->tokenize_ns = st_now_ns() - start;
     return rc;
 }
@@ -115,11 +114,14 @@ static const char *end_reason(enum st_finish finish) {
 
 static void print_stats(run_work *w, const st_generate_result *r) {
     if (w->o->quiet) return;
-    cli_note(w->cx, "prompt: %u tokens, %.1f tokens/s; first token after %.1f ms", r->n_prompt,
-             st_generate_prefill_rate(r), (double)r->first_token_ns / 1e6);
+    char first[64] = "";
+    if (r->n_generated > 0)
+        snprintf(first, sizeof first, "; first token after %.1f ms", (double)r->first_token_ns / 1e6);
+    cli_note(w->cx, "prompt: %u token%s, %.1f tokens/s%s", r->n_prompt, r->n_prompt == 1 ? "" : "s",
+             st_generate_prefill_rate(r), first);
     if (r->n_generated > 1) {
-        cli_note(w->cx, "decode: %u tokens after the first, %.1f tokens/s (%s)", r->n_generated - 1,
-                 st_generate_decode_rate(r), end_reason(r->finish));
+        cli_note(w->cx, "decode: %u token%s after the first, %.1f tokens/s (%s)", r->n_generated - 1,
+                 r->n_generated == 2 ? "" : "s", st_generate_decode_rate(r), end_reason(r->finish));
     }
 }
 
@@ -242,10 +244,12 @@ static const cli_option run_table[] = {
     {.name = "top-k", .kind = CLI_COUNT, .at = AT(top_k), .value = "K", .preset = "0",
      .help = "sample among the K likeliest; 0: all"},
     {.name = "top-p", .kind = CLI_NUMBER, .at = AT(top_p), .value = "P", .preset = "1", .most = 1,
+     .above = true,
      .help = "sample among the fewest that hold probability P together"},
     {.name = "min-p", .kind = CLI_NUMBER, .at = AT(min_p), .value = "P", .preset = "0", .most = 1,
      .help = "sample among those at least P times as likely as the likeliest"},
     {.name = "repeat-penalty", .kind = CLI_NUMBER, .at = AT(repeat_penalty), .value = "X", .preset = "1",
+     .above = true,
      .help = "make recent tokens less likely; 1: do not"},
     {.name = "repeat-last", .kind = CLI_COUNT, .at = AT(repeat_last), .value = "N", .preset = "64",
      .help = "how many tokens count as recent"},

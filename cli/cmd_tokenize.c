@@ -50,7 +50,7 @@ static int tokenize(cli *cx, session *s, const tokenize_options *o, stretto_erro
     if (!rc) rc = cli_read_text(cx, o->prompt, o->file, &text, err);
     if (!rc) rc = session_open_tokenizer(s, err);
     bool bos = o->bos && !rc && st_tokenizer_adds_bos(s->tok);
-    if (!rc) rc = st_tokenizer_encode(s->tok, text.len ? text.data : "", text.len, o->special, bos, &ids, err);
+    if (!rc) rc = session_encode(s, &text, o->special, bos, &ids, err);
     if (!rc) {
         rc = o->json     ? print_json(cx, s->tok, &ids, err)
              : o->pieces ? print_pieces(cx, s->tok, &ids, err)

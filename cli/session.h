@@ -65,6 +65,8 @@ typedef struct session {
  * session that was only zeroed. A session must stay where it is. */
 int session_open_file(session *s, cli *cx, const session_options *options, stretto_error *err);
 int session_open_tokenizer(session *s, stretto_error *err);
+/* Appends the ids of a text, see st_tokenizer_encode; warns when the vocabulary lacks some of its bytes. */
+int session_encode(session *s, const st_buf *text, bool special, bool bos, st_ids *ids, stretto_error *err);
 /* Kernels and units, then weights. */
 int session_open_model(session *s, stretto_error *err);
 /* Splits and places the chunks. all_used: warn of a unit that has no chunk. */

@@ -123,7 +123,7 @@ static int read_range(const char **at, st_span *span, const char *text, uint32_t
     }
     if (!good || (**at && **at != ','))
         return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": cannot read \"%s\"; expected a number of chunks, or ranges of "
-                       "layers such as 0-7,8-%u", text, start, n_layers - 1);
+                       "layers such as 0-%u,%u-%u", text, start, n_layers / 2 - (n_layers > 1), n_layers / 2, n_layers - 1);
     return 0;
 }
 

@@ -124,6 +124,7 @@ int st_chain_open(st_chain **out, const st_chain_options *options, stretto_error
     if (!c) return st_fail_memory(err, "chain", sizeof *c);
     c->model = options->model;
     c->kv_type = options->kv_type;
+    c->stop = options->stop;
     int code = set_sizes(c, options, err);
     if (!code) {
         st_chunks_describe(c->chunks, options->spans, c->n_chunks, c->model);
@@ -225,6 +226,8 @@ int st_chain_forward(st_chain *c, const int32_t *ids, uint32_t n, enum st_want w
     uint32_t step = want == ST_WANT_ALL ? c->max_logits : c->max_batch;
     for (uint32_t done = 0; done < n && !code;) {
         uint32_t m = n - done < step ? n - done : step;
+        if (c->stop && atomic_load_explicit(c->stop, memory_order_relaxed))
+            return st_fail(err, STRETTO_E_STOPPED, "stopped");
         uint32_t wanted = want == ST_WANT_ALL ? m : want == ST_WANT_LAST && done + m == n ? 1 : 0;
         code = forward_batch(c, ids + done, m, wanted, err);
         if (!code) code = hand_over(c, wanted, fn, arg, err);

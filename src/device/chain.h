@@ -7,6 +7,9 @@
 #include "chunk/chunk.h"
 #include "unit/unit.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 typedef struct st_chain st_chain;
 
 typedef struct st_chain_options {
@@ -18,6 +21,7 @@ typedef struct st_chain_options {
     uint32_t n_ctx;                /* positions; 0: the smaller of the model's own and 4096 */
     uint32_t max_batch;            /* tokens of a micro-batch; 0: the default */
     uint32_t max_logits;           /* rows of logits of one micro-batch; 0: 1 */
+    const atomic_bool *stop;       /* looked at between micro-batches; NULL: cannot be stopped */
     const st_trace *trace;         /* NULL in real use */
 } st_chain_options;
 
@@ -31,7 +35,8 @@ enum st_want { ST_WANT_NONE, ST_WANT_LAST, ST_WANT_ALL };
 typedef int (*st_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
 
 /* Appends n ids to the stream, in micro-batches. STRETTO_E_INPUT when an id is not in the vocabulary or the context is too
- * small (says by how much): nothing is changed then. STRETTO_E_UNIT when a unit fails: the chain must be reset. fn may be NULL. One thread at
+ * small (says by how much): nothing is changed then. STRETTO_E_STOPPED when the stop flag is set: the micro-batches before stay.
+ * STRETTO_E_UNIT when a unit fails: the chain must be reset. fn may be NULL. One thread at
  * a time. Allocates nothing. */
 int st_chain_forward(st_chain *chain, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,
                      stretto_error *err);

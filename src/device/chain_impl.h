@@ -23,6 +23,7 @@ struct st_chain {
     const st_model *model;
     uint32_t n_chunks, n_ctx, max_batch, max_logits;
     enum st_kv_type kv_type;
+    const atomic_bool *stop;
     st_chunk *chunks;      /* [n_chunks] */
     st_chunk_call *calls;  /* [n_chunks] */
     st_scratch *scratch;   /* of all chunks, which run one after the other */

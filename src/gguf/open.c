@@ -19,7 +19,7 @@ static int map_file(int fd, void **map, size_t *size, stretto_error *err) {
     if (fstat(fd, &info) != 0) return st_fail(err, STRETTO_E_IO, "cannot look at it: %s", strerror(errno));
     if (S_ISDIR(info.st_mode)) return st_fail(err, STRETTO_E_IO, "is a folder, not a file");
     if (!S_ISREG(info.st_mode)) return st_fail(err, STRETTO_E_IO, "is not a regular file, so it cannot be mapped");
-    if (info.st_size == 0) return st_fail(err, STRETTO_E_IO, "is empty");
+    if (info.st_size == 0) return st_fail(err, STRETTO_E_INPUT, "is empty");
     if ((uintmax_t)info.st_size > SIZE_MAX / 2)
         return st_fail(err, STRETTO_E_IO, "has %s, too many for this machine", ST_BYTES((uint64_t)info.st_size));
     *size = (size_t)info.st_size;

@@ -288,16 +288,12 @@ static void writer_free(st_gguf_writer *w) {
 
 /* Opens PATH.part. A symbolic link there is not followed, since anybody may have put it into a shared folder. */
 static int open_part(st_gguf_writer *w) {
-    struct stat info;
-    if (stat(w->path, &info) == 0 && S_ISDIR(info.st_mode)) fail(w, STRETTO_E_IO, "is a folder, not a file");
-    if (w->err.code) return w->err.code;
     w->fd = open(w->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (w->fd < 0) fail(w, STRETTO_E_IO, "cannot make its .part file: %s", strerror(errno));
     return w->err.code;
 }
 
-int st_writer_open(st_gguf_writer **out, const char *path, stretto_error *err) {
-    *out = NULL;
+static int open_resolved(st_gguf_writer **out, const char *path, stretto_error *err) {
     size_t part_size = strlen(path) + sizeof ".part";
     st_gguf_writer *w = st_alloc(1, sizeof *w);
     if (!w) return st_fail_memory(err, "a writer", sizeof *w);
@@ -318,6 +314,35 @@ int st_writer_open(st_gguf_writer **out, const char *path, stretto_error *err) {
     }
     *out = w;
     return 0;
+}
+
+/* Where a file of that name really goes: behind links, since the rename at the end would replace a link. Refuses what is there
+ * and is no file (a device, a pipe, a folder), which a rename would replace as well. NULL and err, or owned. */
+static char *resolve_target(const char *path, stretto_error *err) {
+    struct stat info;
+    char *real = realpath(path, NULL);
+    if (real && stat(real, &info) == 0 && !S_ISREG(info.st_mode)) {
+        free(real);
+        st_fail(err, STRETTO_E_IO, "%s: is a %s, not a file", path, S_ISDIR(info.st_mode) ? "folder" : "device or pipe");
+        return NULL;
+    }
+    if (!real && lstat(path, &info) == 0) {
+        st_fail(err, STRETTO_E_IO, "%s: is a link that leads nowhere", path);
+        return NULL;
+    }
+    if (!real) real = strdup(path);
+    if (!real) st_fail_memory(err, "a file name", strlen(path) + 1);
+    return real;
+}
+
+int st_writer_open(st_gguf_writer **out, const char *name, stretto_error *err) {
+    *out = NULL;
+    if (!*name) return st_fail(err, STRETTO_E_USAGE, "an empty name for a file");
+    char *path = resolve_target(name, err);
+    if (!path) return err ? err->code : STRETTO_E_IO;
+    int code = open_resolved(out, path, err);
+    free(path);
+    return code;
 }
 
 void st_writer_abort(st_gguf_writer *w) {

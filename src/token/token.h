@@ -49,13 +49,14 @@ bool st_tokenizer_is_end(const st_tokenizer *tok, int32_t id); /* ends generatio
 st_str st_tokenizer_piece(const st_tokenizer *tok, int32_t id);
 
 /* Streams whole UTF-8 characters: bytes of an unfinished character are kept until they are complete, or until they
- * cannot become complete (then they are let through as they are). Zero-initialised is empty. */
+ * cannot become complete: then U+FFFD stands for them (one for each beginning of a character that has no end, as Unicode
+ * recommends), so that what comes out is always UTF-8. Zero-initialised is empty. */
 typedef struct st_utf8_stream {
     unsigned char held[4];
     unsigned n_held;
 } st_utf8_stream;
 void st_utf8_push(st_utf8_stream *stream, const char *bytes, size_t n, st_buf *out);
-void st_utf8_finish(st_utf8_stream *stream, st_buf *out); /* lets through what is held */
+void st_utf8_finish(st_utf8_stream *stream, st_buf *out); /* no more bytes come: what is held has no end */
 
 /* Chat: wraps a conversation in the model's own template family (ChatML, Llama 3, Gemma, Gemma 4; recognised by the
  * file's tokenizer.chat_template and special tokens). */

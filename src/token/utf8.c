@@ -65,8 +65,10 @@ unsigned st_utf8_space_last(const char *bytes, size_t n) {
     return space_at(bytes, n, 1);
 }
 
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
 /* The held bytes are always the beginning of a character. With one more they are complete, still a beginning, or
- * neither: then they never will be one, and go out as they are. */
+ * neither: then they never will be one. */
 void st_utf8_push(st_utf8_stream *stream, const char *bytes, size_t n, st_buf *out) {
     char *held = (char *)stream->held;
     for (size_t i = 0; i < n; i++) {
@@ -80,12 +82,12 @@ void st_utf8_push(st_utf8_stream *stream, const char *bytes, size_t n, st_buf *o
             st_utf8_finish(stream, out);
             i--; /* this byte may begin another */
         } else {
-            st_buf_add(out, held, 1);
+            st_buf_text(out, replacement);
         }
     }
 }
 
 void st_utf8_finish(st_utf8_stream *stream, st_buf *out) {
-    st_buf_add(out, stream->held, stream->n_held);
+    if (stream->n_held > 0) st_buf_text(out, replacement);
     stream->n_held = 0;
 }

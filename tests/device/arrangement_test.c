@@ -207,6 +207,35 @@ static void refusals(void **state) {
     fixture_close(&f);
 }
 
+/* A wish to stop is met before the next micro-batch; what was done stays. */
+static int stop_at_ten(void *arg, uint32_t pos, const float *row, int32_t argmax) {
+    (void)row;
+    (void)argmax;
+    if (pos == 10) atomic_store((atomic_bool *)arg, true);
+    return 0;
+}
+
+static void stops_between_batches(void **state) {
+    (void)state;
+    fixture f;
+    stretto_error err = {0};
+    atomic_bool stop = false;
+    int32_t *ids = open_golden(&f, "tiny-llama-Q4_1", NULL);
+    f.stop = &stop;
+    fixture_unit(&f, 0, 1);
+    st_chain *chain = fixture_chain(&f, NULL, ST_KV_F16, 64, 8, 8, NULL);
+    assert_int_equal(st_chain_forward(chain, ids, N_IDS, ST_WANT_ALL, stop_at_ten, &stop, &err), STRETTO_E_STOPPED);
+    assert_int_equal(st_chain_length(chain), 16);
+    atomic_store(&stop, false);
+    fixture_check(st_chain_forward(chain, ids + 16, N_IDS - 16, ST_WANT_LAST, NULL, NULL, &err), &err);
+    logits all = run(&f, ids, NULL, ST_KV_F16, 16);
+    assert_memory_equal(all.rows + (size_t)(N_IDS - 1) * all.width, st_chain_logits(chain), all.width * sizeof(float));
+    st_chain_close(chain);
+    free(all.rows);
+    free(ids);
+    fixture_close(&f);
+}
+
 /* A stand-alone step computes what the chain computes, however often it runs. */
 static void steps_stand_alone(void **state) {
     (void)state;
@@ -241,6 +270,7 @@ static void steps_stand_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bit_equal), cmocka_unit_test(rings_wrap), cmocka_unit_test(reset_is_fresh),
                                        cmocka_unit_test(truncate_and_go_on), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(stops_between_batches),
                                        cmocka_unit_test(steps_stand_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

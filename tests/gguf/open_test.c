@@ -51,7 +51,7 @@ static void test_not_a_file(void **state) {
     expect_not_opened(path, STRETTO_E_IO, "is not a regular file, so it cannot be mapped"); /* and does not wait */
     unlink(path);
     write_file("");
-    expect_not_opened(path, STRETTO_E_IO, "is empty");
+    expect_not_opened(path, STRETTO_E_INPUT, "is empty");
     write_file("GGUF");
     expect_not_opened(path, STRETTO_E_INPUT,
                       "header: version at 4 needs 4 bytes, but the file ends 4 bytes short (truncated "

@@ -273,6 +273,36 @@ static void test_unwritable_path(void **state) {
     unlink(part);
 }
 
+/* What is no file is never replaced by one, and a link stays a link. */
+static void test_special_targets(void **state) {
+    (void)state;
+    st_gguf_writer *w = NULL;
+    stretto_error err = {0};
+    struct stat info;
+    assert_int_equal(st_writer_open(&w, "/dev/full", &err), STRETTO_E_IO);
+    assert_string_equal(err.text, "/dev/full: is a device or pipe, not a file");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(st_writer_open(&w, path, &err), STRETTO_E_IO);
+    assert_true(lstat(path, &info) == 0 && S_ISFIFO(info.st_mode));
+    unlink(path);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_int_equal(st_writer_open(&w, path, &err), STRETTO_E_IO);
+    assert_non_null(strstr(err.text, "leads nowhere"));
+    unlink(path);
+    char target[200];
+    snprintf(target, sizeof target, "%s/target", folder);
+    fclose(fopen(target, "w"));
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(st_writer_open(&w, path, &err), 0);
+    st_writer_u32(w, "k", 1);
+    assert_int_equal(st_writer_finish(w, &err), 0);
+    assert_true(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+    assert_true(lstat(target, &info) == 0 && info.st_size > 0);
+    unlink(path);
+    unlink(target);
+    assert_int_equal(st_writer_open(&w, "", &err), STRETTO_E_USAGE);
+}
+
 /* In a process that may write 300,000 bytes: the disk is full in the middle of the data. */
 static int write_too_much(void) {
     static uint8_t data[100000];
@@ -310,6 +340,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_data),
         cmocka_unit_test(test_wrong_declarations),
         cmocka_unit_test(test_unwritable_path),
+        cmocka_unit_test(test_special_targets),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

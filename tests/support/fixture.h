@@ -29,6 +29,7 @@ typedef struct fixture {
     st_gguf *gguf;
     st_model *model;
     st_host host;
+    const atomic_bool *stop; /* of the chains, or NULL */
     st_unit *units[2]; /* opened on demand, see fixture_unit */
     unsigned n_units;
 } fixture;
@@ -81,7 +82,7 @@ static inline st_chain *fixture_chain(fixture *f, const char *split, enum st_kv_
     fixture_check(st_split_parse(spans, &n, split, f->model, &err), &err);
     for (uint32_t i = 0; i < n; i++) units[i] = f->units[i % f->n_units];
     st_chain_options options = {.model = f->model, .spans = spans, .n_chunks = n, .units = units, .kv_type = kv_type,
-                                .n_ctx = n_ctx, .max_batch = max_batch, .max_logits = max_logits, .trace = trace};
+                                .n_ctx = n_ctx, .max_batch = max_batch, .max_logits = max_logits, .stop = f->stop, .trace = trace};
     st_chain *chain = NULL;
     fixture_check(st_chain_open(&chain, &options, &err), &err);
     return chain;
