@@ -139,6 +139,8 @@ static int make_ids(bench_work *w, stretto_error *err) {
 static int bench_run(cli *cx, const void *options, stretto_error *err) {
     const bench_options *o = options;
     bench_work w = {.cx = cx, .o = o, .session = o->session};
+    if (largest(&o->prompts) == 0 && largest(&o->decodes) == 0)
+        return st_fail(err, STRETTO_E_USAGE, "nothing to measure: -p and -n are both 0");
     int rc = session_open_file(&w.s, cx, &w.session, err);
     if (!rc) rc = make_ids(&w, err);
     if (!rc) rc = run_all(&w, err);

@@ -40,7 +40,7 @@ static int synth_run(cli *cx, const void *options, stretto_error *err) {
     const synth_options *o = options;
     if (!o->like)
         return st_fail(err, STRETTO_E_USAGE, "no model to be like: --like NAME (stretto synth --help lists them)");
-    if (!o->output) return st_fail(err, STRETTO_E_USAGE, "nowhere to write: -o FILE");
+    if (!o->output || !*o->output) return st_fail(err, STRETTO_E_USAGE, "nowhere to write: -o FILE");
     st_synth_options synth = {.like = o->like,
                               .seed = o->seed,
                               .log = &cx->log,

@@ -84,18 +84,23 @@ static int set_count(const cli_option *o, const char *text, uint32_t *field, str
     return bad_value(o, text, wanted, err);
 }
 
+static bool above_least(const cli_option *o, double value) {
+    return o->above ? value > o->least : value >= o->least;
+}
+
 static int set_number(const cli_option *o, const char *text, double *field, stretto_error *err) {
     char *end, wanted[96];
     double value = strtod(text, &end);
     double most = o->most > 0 ? o->most : INFINITY;
-    if (end != text && !*end && isfinite(value) && value >= o->least && value <= most) {
+    if (end != text && !*end && isfinite(value) && above_least(o, value) && value <= most) {
         *field = value;
         return STRETTO_OK;
     }
     if (o->most > 0) {
-        snprintf(wanted, sizeof wanted, "a number from %g to %g", o->least, o->most);
+        snprintf(wanted, sizeof wanted, "a number %s %g %s %g", o->above ? "above" : "from", o->least,
+                 o->above ? "and up to" : "to", o->most);
     } else {
-        snprintf(wanted, sizeof wanted, "a number, %g or more", o->least);
+        snprintf(wanted, sizeof wanted, o->above ? "a number above %g" : "a number, %g or more", o->least);
     }
     return bad_value(o, text, wanted, err);
 }
@@ -241,11 +246,21 @@ static int set_presets(const cli_command *command, void *options, stretto_error 
     return STRETTO_OK;
 }
 
+/* Whether an option has filled the operand's field before. */
+static bool already_given(const cli_command *command, const void *options) {
+    return command->operand->kind == CLI_MODEL &&
+           *(const char *const *)(const void *)((const char *)options + command->operand->at) != NULL;
+}
+
 static int set_operands(const cli_command *command, int argc, char **argv, void *options, stretto_error *err) {
     for (int i = optind; i < argc; i++) {
         if (!command->operand || i > optind) {
             return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help",
                            command->name, argv[i], command->name);
+        }
+        if (already_given(command, options)) {
+            return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.80s\"",
+                           command->operand->name, argv[i]);
         }
         int rc = set_value(command->operand, argv[i], options, err);
         if (rc) return rc;

@@ -38,6 +38,7 @@ typedef struct cli_option {
     const char *choices; /* "f16|f32" */
     const char *preset;  /* text parsed before the command line, shown as the default; NULL leaves the field zero */
     double least, most;  /* of a count or number; most = 0: no limit */
+    bool above;          /* a number must be more than least */
     const char *help;
 } cli_option;
 

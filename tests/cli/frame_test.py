@@ -100,7 +100,7 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "run", "--temp", "hot", says=["--temp", "hot"])
         self.fails(USAGE, "run", "--temp", "nan", says=["--temp", "nan"])
         self.fails(USAGE, "run", "--temp", "-1", says="--temp")
-        self.fails(USAGE, "run", "--top-p", "1.5", says=["--top-p", "0 to 1"])
+        self.fails(USAGE, "run", "--top-p", "1.5", says=["--top-p", "above 0 and up to 1"])
         self.fails(USAGE, "run", "--kv-type", "f8", says=["--kv-type", "f16|f32", "f8"])
         self.fails(USAGE, "run", "--chat=yes", says=["--chat", "no value"])
         self.fails(USAGE, "run", "--seed", "-1", says="--seed")
@@ -118,6 +118,17 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "logits", "-m", LLAMA, "--ids", "-", "--full", stdin="1 2", says="--json")
         self.fails(USAGE, "synth", "--like", "smollm2-135m", says="-o")
         self.fails(USAGE, "spike", "-m", LLAMA, says="-o")
+        self.fails(USAGE, "inspect", LLAMA, "-m", "other.gguf", says=["MODEL is given twice", LLAMA])
+
+    def test_numbers_out_of_range(self):
+        run = ["run", "-m", LLAMA, "-p", "x"]
+        for option, values, wanted in (
+            ("--top-p", ("0", "-0.5", "1.5", "nan"), "a number above 0 and up to 1"),
+            ("--repeat-penalty", ("0", "-1", "inf"), "a number above 0"),
+            ("--min-p", ("-0.1", "1.1"), "a number from 0 to 1"),
+        ):
+            for value in values:
+                self.fails(USAGE, *run, option, value, says=[option, wanted, value])
 
 
 class Models(support.CommandTest):
