@@ -63,6 +63,16 @@ static bool read_number(const char **text, uint32_t *value) {
     return v <= 100000;
 }
 
+static int refuse_twice(const cli_lanes *lanes, const cli_place *place, stretto_error *err) {
+    for (unsigned i = 0; i < lanes->n_places; i++) {
+        const cli_place *p = &lanes->places[i];
+        uint32_t first = p->first > place->first ? p->first : place->first;
+        if (first <= p->last && first <= place->last)
+            return st_fail(err, STRETTO_E_USAGE, "--place has chunk %u twice; a chunk runs on one unit", first);
+    }
+    return STRETTO_OK;
+}
+
 /* One item of --place: "3=cpu:1" or "1-2=cpu:0+1". */
 static int want_place(wanted *w, const char *item, size_t n, stretto_error *err) {
     cli_place place;
@@ -75,7 +85,8 @@ static int want_place(wanted *w, const char *item, size_t n, stretto_error *err)
                        (int)(n < 60 ? n : 60), item);
     }
     if (w->lanes->n_places == CLI_PLACES_MAX) return st_fail(err, STRETTO_E_USAGE, "--place has more than 256 parts");
-    int rc = want_lane(w, at + 1, (size_t)(item + n - at - 1), &place.lane, err);
+    int rc = refuse_twice(w->lanes, &place, err);
+    if (!rc) rc = want_lane(w, at + 1, (size_t)(item + n - at - 1), &place.lane, err);
     if (!rc) w->lanes->places[w->lanes->n_places++] = place;
     return rc;
 }
@@ -101,14 +112,18 @@ static int open_lane(cli_lanes *lanes, unsigned i, const unsigned *cores, unsign
     return STRETTO_OK;
 }
 
+/* All cores as one more lane, for the chunks that are not placed. */
 static int open_default(cli_lanes *lanes, uint32_t threads, const st_log *log, stretto_error *err) {
     unsigned cores[ST_HOST_MAX_CORES];
     unsigned n = lanes->host.n_cores < ST_UNIT_MAX_CORES ? lanes->host.n_cores : ST_UNIT_MAX_CORES;
     for (unsigned i = 0; i < n; i++) cores[i] = i;
     if (!threads && lanes->host.max_threads < n)
         threads = lanes->host.max_threads; /* the quota: nothing was asked, no warning */
-    lanes->n = 1;
-    return open_lane(lanes, 0, cores, n, threads, log, err);
+    if (lanes->n == CLI_LANES_MAX) return st_fail(err, STRETTO_E_USAGE, "more than %d units", CLI_LANES_MAX);
+    lanes->other = lanes->n;
+    int rc = open_lane(lanes, lanes->n, cores, n, threads, log, err);
+    if (!rc) lanes->n++;
+    return rc;
 }
 
 static int open_wanted(wanted *w, uint32_t threads, const st_log *log, stretto_error *err) {
@@ -124,6 +139,16 @@ static int open_wanted(wanted *w, uint32_t threads, const st_log *log, stretto_e
     return rc;
 }
 
+/* Whether a place names all cores: then that is the unit of the other chunks, too. */
+static bool find_all_cores(const wanted *w) {
+    for (unsigned i = 0; i < w->lanes->n; i++) {
+        if (w->sets[i]->n != w->lanes->host.n_cores) continue;
+        w->lanes->other = i;
+        return true;
+    }
+    return false;
+}
+
 int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
                    stretto_error *err) {
     *lanes = (cli_lanes){0};
@@ -132,7 +157,8 @@ int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint3
     wanted w = {.lanes = lanes};
     rc = want_units(&w, units, err);
     if (!rc) rc = want_places(&w, place, err);
-    if (!rc) rc = lanes->n ? open_wanted(&w, threads, log, err) : open_default(lanes, threads, log, err);
+    if (!rc && lanes->n) rc = open_wanted(&w, threads, log, err);
+    if (!rc && !units && !find_all_cores(&w)) rc = open_default(lanes, threads, log, err);
     for (unsigned i = 0; i < CLI_LANES_MAX && w.sets[i]; i++) st_core_sets_free(w.sets[i], 1);
     st_buf_free(&w.text);
     if (rc) cli_lanes_close(lanes);
@@ -164,7 +190,7 @@ void cli_lanes_close(cli_lanes *lanes) {
 int cli_lanes_assign(const cli_lanes *lanes, uint32_t n_chunks, st_unit **unit_of, const st_log *log,
                      stretto_error *err) {
     bool used[CLI_LANES_MAX] = {false};
-    for (uint32_t c = 0; c < n_chunks; c++) unit_of[c] = lanes->units[0];
+    for (uint32_t c = 0; c < n_chunks; c++) unit_of[c] = lanes->units[lanes->other];
     for (unsigned i = 0; i < lanes->n_places; i++) {
         const cli_place *p = &lanes->places[i];
         if (p->last > n_chunks) {
@@ -175,7 +201,8 @@ int cli_lanes_assign(const cli_lanes *lanes, uint32_t n_chunks, st_unit **unit_o
     }
     for (unsigned i = 0; i < lanes->n; i++) {
         for (uint32_t c = 0; c < n_chunks; c++) used[i] = used[i] || unit_of[c] == lanes->units[i];
-        if (!used[i] && log)
+        bool asked = lanes->n_places == 0 || i != lanes->other; /* the lane of the others may have none left */
+        if (!used[i] && asked && log)
             st_warn(log, "no chunk runs on %s; --place CHUNK=%s puts one there", lanes->names[i], lanes->names[i]);
     }
     return STRETTO_OK;

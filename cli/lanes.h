@@ -21,13 +21,15 @@ typedef struct cli_lanes {
     unsigned n;
     st_unit *units[CLI_LANES_MAX];
     char names[CLI_LANES_MAX][48];
-    cli_place places[CLI_PLACES_MAX]; /* later ones win */
+    cli_place places[CLI_PLACES_MAX]; /* no chunk in two */
     unsigned n_places;
+    unsigned other; /* lane of the chunks that are not placed */
 } cli_lanes;
 
 /* Reads the machine and opens a lane for each core set of --units ("cpu:0,cpu:1+2") and of --place
- * ("1=cpu:0,3-4=cpu:1"), each once; without either, one lane of all cores. threads: of each lane, 0 = one a core. On
- * failure everything is closed again. STRETTO_E_USAGE with the part that is wrong. *lanes must stay where it is. */
+ * ("1=cpu:0,3-4=cpu:1"), each once, and without --units one lane of all cores, the last. threads: of each lane, 0 = one
+ * a core. On failure everything is closed again. STRETTO_E_USAGE with the part that is wrong. *lanes must stay where it
+ * is. */
 int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
                    stretto_error *err);
 /* The halves of all cores as two more lanes, where there are two cores and the quota allows them; none is added
@@ -35,7 +37,7 @@ int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint3
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err);
 void cli_lanes_close(cli_lanes *lanes); /* also of zeroed memory */
 
-/* Lane of each of n_chunks chunks: the first one unless placed. Warns of lanes that have no chunk when `log` is given.
+/* Lane of each of n_chunks chunks: `other` unless placed. Warns of lanes that have no chunk when `log` is given.
  * STRETTO_E_USAGE when a place names a chunk that is not there. */
 int cli_lanes_assign(const cli_lanes *lanes, uint32_t n_chunks, st_unit **unit_of, const st_log *log,
                      stretto_error *err);

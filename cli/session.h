@@ -30,7 +30,8 @@ typedef struct session_options {
      .help = "sets of cores to use as units: cpu:0,cpu:1 are two of one core each, cpu:0-3 or cpu:0+2 one of several " \
              "(all cores as one unit otherwise)"}, \
         {.name = "place", .kind = CLI_TEXT, .at = SESSION_FIELD(T, place), .value = "PLACES", \
-         .help = "which chunk runs on which unit, as in 1=cpu:0,3=cpu:1; the others run on the first unit"}
+         .help = "which chunk runs on which unit, as in 1=cpu:0,3=cpu:1; the others run on the first of --units, " \
+                 "without it on all cores"}
 #define SESSION_PLACEMENT(T) \
     SESSION_UNITS(T), \
         {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(T, threads), .value = "T", \

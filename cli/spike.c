@@ -45,10 +45,18 @@ int spike_probe(session *s, st_spike_record *record, stretto_error *err) {
     return rc;
 }
 
+/* Whether the probe can run here: two chunks, and room for the step at position 1. */
+static int spike_possible(const session *s, stretto_error *reason) {
+    uint32_t pair[2];
+    if (st_chain_ctx(s->chain) < 2) {
+        return st_fail(reason, STRETTO_E_INPUT, "no spike: it needs 2 positions, the context has room for 1 (--ctx)");
+    }
+    return spike_pair(s, pair, reason);
+}
+
 int spike_in_run(session *s, stretto_error *err) {
     stretto_error reason;
-    uint32_t pair[2];
-    if (spike_pair(s, pair, &reason)) {
+    if (spike_possible(s, &reason)) {
         st_warn(&s->cx->log, "CHUNK_PIPELINE_SPIKE=1: %s", reason.text);
         return STRETTO_OK;
     }

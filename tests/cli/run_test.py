@@ -91,6 +91,13 @@ class Ids(support.CommandTest):
             self.assertEqual(result.returncode, DONE)
             self.assertIn(said, result.stderr.decode())
 
+    def test_the_spike_without_room_for_it(self):
+        words = ["run", "-m", LLAMA, "--ids", "-", "-c", "1", "-n", "1", "--dump-ids"]
+        result = support.run(*words, stdin="5", CHUNK_PIPELINE_SPIKE="1")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertEqual(result.stdout, self.done(*words, stdin="5"))
+        self.assertRegex(result.stderr.decode(), r"warning: CHUNK_PIPELINE_SPIKE=1: no spike: .*context")
+
 
 class Text(support.CommandTest):
     def test_prompt_from_everywhere(self):
@@ -136,6 +143,14 @@ class Text(support.CommandTest):
         self.assertRegex(text, r"prompt: \d+ tokens, [\d.]+ tokens/s; first token after [\d.]+ ms")
         self.assertRegex(text, r"decode: 3 tokens after the first, [\d.]+ tokens/s \(as many as asked for\)")
         self.assertEqual(support.run("run", "-q", "-m", LLAMA, "-p", "hello", "-n", "4").stderr, b"")
+
+    def test_speeds_of_one_token(self):
+        words = ["run", "-m", LLAMA, "--ids", "-", "--ignore-eos", "-n"]
+        text = support.run(*words, "0", stdin="5").stderr.decode()
+        self.assertRegex(text, r"prompt: 1 token, [\d.]+ tokens/s\n$")
+        text = support.run(*words, "2", stdin="5").stderr.decode()
+        self.assertIn("; first token after ", text)
+        self.assertIn("decode: 1 token after the first, ", text)
 
     def test_nothing_asked_for(self):
         self.assertEqual(self.done("run", "-m", LLAMA, "-p", "hello", "-n", "0"), b"")
@@ -198,9 +213,23 @@ class Units(support.CommandTest):
         self.fails(USAGE, *run, "--units", "cpu:0,", says="cpu")
         self.fails(USAGE, *run, "--place", "1:cpu:0", says=["1:cpu:0", "1=cpu:0"])
         self.fails(USAGE, *run, "--place", "0=cpu:0", says="0=cpu:0")
+        self.fails(USAGE, *run, "--place", "1=cpu:0,1=cpu:0", says="chunk 1 twice")
+        self.fails(USAGE, *run, "--place", "3-4=cpu:0,1-3=cpu:0", says="chunk 3 twice")
         self.fails(USAGE, *run, "--chunks", "99", says="99")
         self.fails(USAGE, *run, "--chunks", "1-2", says="1-2")
         self.fails(USAGE, *run, says=["mmx", "scalar"], STRETTO_CPU="mmx")
+
+    def test_a_place_moves_only_its_chunk(self):
+        if CORES < 2:
+            self.skipTest("one core")
+        words = ["audit", "-m", LLAMA, "-r", "2"]
+        default = self.done_json(*words)["chunks"][0]["unit"]
+        units = [c["unit"] for c in self.done_json(*words, "--place", "2=cpu:1")["chunks"]]
+        self.assertEqual(units, [default, "cpu:1", default, default])
+        units = [c["unit"] for c in self.done_json(*words, "--place", "2=cpu:1", "--units", "cpu:0")["chunks"]]
+        self.assertEqual(units, ["cpu:0", "cpu:1", "cpu:0", "cpu:0"])
+        everywhere = support.run(*words, "--place", "1-4=cpu:1")
+        self.assertEqual((everywhere.returncode, everywhere.stderr), (DONE, b""))
 
     def test_too_many_threads_are_reduced_and_said(self):
         result = support.run("run", "-m", LLAMA, "-p", "x", "-n", "4", "--threads", "1000", "--dump-ids")
