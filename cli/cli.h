@@ -31,7 +31,7 @@ typedef struct cli {
 /* ---- results (output.c) ---- a failed write is remembered, and reported by cli_flush */
 void cli_write(cli *cx, const void *bytes, size_t n);
 void cli_printf(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cli_quoted(cli *cx, const char *bytes, size_t n); /* in quotes, control characters as escapes */
+void cli_quoted(cli *cx, const char *bytes, size_t n); /* in quotes; what is no text as escapes */
 void cli_name(cli *cx, const char *bytes, size_t n);   /* a name out of a file: control characters as ? */
 /* Pushes what was written to its destination. STRETTO_E_IO when that, or an earlier write, failed. */
 int cli_flush(cli *cx, stretto_error *err);

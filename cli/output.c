@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "token/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -58,10 +59,12 @@ void cli_quoted(cli *cx, const char *bytes, size_t n) {
             cli_write(cx, "\\r", 2);
         } else if (c == '"' || c == '\\') {
             cli_printf(cx, "\\%c", c);
-        } else if (c < 0x20 || c == 0x7f) {
+        } else if (c < 0x20 || c == 0x7f || st_utf8_length(bytes + i, n - i) == 0) {
             cli_printf(cx, "\\x%02x", c);
         } else {
-            cli_write(cx, bytes + i, 1);
+            size_t length = st_utf8_length(bytes + i, n - i);
+            cli_write(cx, bytes + i, length);
+            i += length - 1;
         }
     }
     cli_write(cx, "\"", 1);

@@ -46,6 +46,13 @@ class Tokenize(support.CommandTest):
         for shown in ("\\r", "\\n", "\\x00"):
             self.assertIn(shown, text)
 
+    def test_pieces_that_are_not_characters(self):
+        text = self.done("tokenize", "-m", LLAMA, "--pieces", stdin=b"\xe6\xad \xff").decode("utf-8")
+        for shown in ("\\xe6", "\\xad", "\\xff"):
+            self.assertIn(shown, text)
+        whole = self.done("tokenize", "-m", LLAMA, "--pieces", "-p", "\u00e9\u6b65").decode("utf-8")
+        self.assertTrue("\u00e9" in whole or "\\xc3" in whole, whole)
+
     def test_special_and_bos(self):
         plain = self.ids("tokenize", "-m", GEMMA, "-p", "<bos>")
         self.assertGreater(len(plain), 1)
