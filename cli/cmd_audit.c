@@ -119,11 +119,11 @@ static double longest_ns(const audit_work *w) {
     return longest;
 }
 
-/* What running this chunk perfectly beside the others would take off the step, as a share of it: the whole chunk,
- * unless it is longer than all others together, which it cannot hide behind. */
-static double headroom(const audit_work *w, uint32_t i) {
-    double sum = chunk_sum_ns(w), own = w->rows[i].median_ns;
-    return (own < sum - own ? own : sum - own) / sum;
+/* What running this chunk perfectly beside the others would take off the step: the whole chunk, unless it is longer
+ * than all others together, which it cannot hide behind. */
+static double headroom_ns(const audit_work *w, uint32_t i) {
+    double own = w->rows[i].median_ns, others = chunk_sum_ns(w) - own;
+    return own < others ? own : others;
 }
 
 /* ---- output ---- */
@@ -141,9 +141,9 @@ static json_t *row_json(const audit_work *w, uint32_t i) {
     st_unit_info_get(w->s.unit_of[i], &info);
     return json_pack("{s:s, s:[i, i], s:b, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:o}", "name", c->name, "layers",
                      (int)c->span.first, (int)c->span.last, "head", (int)c->head, "unit", info.name, "ms",
-                     r->median_ns / 1e6, "share", r->median_ns / chunk_sum_ns(w), "bytes", (json_int_t)r->bytes,
+                     r->median_ns / 1e6, "share", r->median_ns / w->step_median_ns, "bytes", (json_int_t)r->bytes,
                      "operations", (json_int_t)c->operations, "gb_per_s", (double)r->bytes / r->median_ns, "headroom",
-                     headroom(w, i), "headroom_ms", headroom(w, i) * chunk_sum_ns(w) / 1e6, "samples_ns",
+                     headroom_ns(w, i) / w->step_median_ns, "headroom_ms", headroom_ns(w, i) / 1e6, "samples_ns",
                      samples_json(r->ns, w->n_steps));
 }
 
@@ -152,7 +152,7 @@ static int print_json(const audit_work *w, stretto_error *err) {
     for (uint32_t i = 0; i < w->s.n_chunks; i++) st_json_append(&chunks, row_json(w, i));
     json_t *root =
         json_pack("{s:o, s:f, s:i, s:i, s:f, s:o, s:o}", "chunks", chunks, "step_ms", w->step_median_ns / 1e6, "depth",
-                  (int)w->o->depth, "steps", (int)w->n_steps, "staged_speedup", chunk_sum_ns(w) / longest_ns(w),
+                  (int)w->o->depth, "steps", (int)w->n_steps, "staged_speedup", w->step_median_ns / longest_ns(w),
                   "samples_ns", samples_json(w->step_ns, w->n_steps), "model", cli_json_session(&w->s));
     return cli_json_print(w->cx, root, &w->s.lanes.host, err);
 }
@@ -160,33 +160,34 @@ static int print_json(const audit_work *w, stretto_error *err) {
 static void print_row(const audit_work *w, uint32_t i) {
     const st_chunk *c = st_chain_chunk(w->s.chain, i);
     const audit_row *r = &w->rows[i];
-    double sum = chunk_sum_ns(w);
+    double step = w->step_median_ns, saving = headroom_ns(w, i);
     st_unit_info info;
     st_unit_info_get(w->s.unit_of[i], &info);
     char layers[40];
     st_figure ms, rate, saved;
     cli_span_text(layers, sizeof layers, &c->span, c->head);
-    cli_printf(w->cx, "  %-6u %-13s %-11s %8s %5.1f %% %8s   %8s ms, %4.1f %% of the step\n", i + 1, layers, info.name,
-               st_figure_ms(ms, r->median_ns), 100 * r->median_ns / sum,
-               st_figure_of(rate, (double)r->bytes / r->median_ns), st_figure_ms(saved, headroom(w, i) * sum),
-               100 * headroom(w, i));
+    cli_printf(w->cx, "  %-6u %-13s %-11s %8s %5.1f %% %8s %8s ms %5.1f %%\n", i + 1, layers, info.name,
+               st_figure_ms(ms, r->median_ns), 100 * r->median_ns / step,
+               st_figure_of(rate, (double)r->bytes / r->median_ns), st_figure_ms(saved, saving), 100 * saving / step);
 }
 
 static void print_text(const audit_work *w) {
     cli *cx = w->cx;
-    double sum = chunk_sum_ns(w), between = w->step_median_ns - sum;
+    double between = w->step_median_ns - chunk_sum_ns(w);
     st_figure figure;
     cli_host_line(cx, &w->s);
     cli_printf(cx, "decode steps after %u tokens, medians of %u\n\n", w->o->depth, w->n_steps);
-    cli_printf(cx, "  chunk  layers        unit              ms   share     GB/s   headroom if perfectly overlapped\n");
+    cli_printf(cx, "  chunk  layers        unit              ms   share     GB/s           headroom\n");
     for (uint32_t i = 0; i < w->s.n_chunks; i++) print_row(w, i);
-    cli_printf(cx, "\n  step %s ms", st_figure_ms(figure, w->step_median_ns));
+    cli_printf(cx, "\n  headroom: what a perfect overlap with the others would take off the step\n");
+    cli_printf(cx, "  step %s ms", st_figure_ms(figure, w->step_median_ns));
     cli_printf(cx, " (%s tokens/s)", st_figure_of(figure, 1e9 / w->step_median_ns));
     cli_printf(cx, ", of which between chunks %s ms\n", st_figure_ms(figure, between > 0 ? between : 0));
     cli_printf(cx,
-               "  all chunks staged and perfectly overlapped: at most %.2f times as many tokens, from\n"
-               "  several streams; one stream cannot: token, chunk 1, ..., chunk %u, token is a chain\n",
-               sum / longest_ns(w), w->s.n_chunks);
+               "  all chunks staged and perfectly overlapped: at most %.2f times as many\n"
+               "  tokens, from several streams; one stream cannot: token, chunk 1, ...,\n"
+               "  chunk %u, token is a chain\n",
+               w->step_median_ns / longest_ns(w), w->s.n_chunks);
 }
 
 static int audit(audit_work *w, stretto_error *err) {

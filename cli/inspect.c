@@ -183,8 +183,9 @@ static void print_layers(cli *cx, const st_model *m) {
             if (!alike) break;
             last++;
         }
-        cli_printf(cx, "  layers %u-%u: %u heads, %u KV heads, of %u; feed-forward %u", l, last, a->n_heads,
-                   a->n_kv_heads, a->head_dim, a->n_ff);
+        cli_printf(cx, last > l ? "  layers %u-%u: " : "  layer %u: ", l, last);
+        cli_printf(cx, "%u head%s, %u KV head%s, of %u; FFN %u", a->n_heads, a->n_heads == 1 ? "" : "s", a->n_kv_heads,
+                   a->n_kv_heads == 1 ? "" : "s", a->head_dim, a->n_ff);
         if (a->window) cli_printf(cx, "; window %u", a->window);
         if (a->kv_layer != l) cli_printf(cx, "; KV of layer %u", a->kv_layer);
         cli_printf(cx, "\n");
@@ -265,7 +266,7 @@ void inspect_print(cli *cx, const inspection *in) {
     const session *s = &in->s;
     const st_gguf *g = s->gguf;
     st_str arch = architecture(g);
-    cli_printf(cx, "%s: GGUF version %u, %.2f MB, %zu tensors, %zu metadata keys\n", s->path, g->version,
+    cli_printf(cx, "%s\n  GGUF version %u, %.2f MB, %zu tensors, %zu metadata keys\n", s->path, g->version,
                (double)g->size / 1e6, g->n_tensors, g->n_values);
     if (in->unsupported[0]) {
         cli_printf(cx, "architecture ");
@@ -276,9 +277,9 @@ void inspect_print(cli *cx, const inspection *in) {
     } else {
         const st_model *m = s->model;
         cli_name(cx, m->name, strlen(m->name));
-        cli_printf(cx, ", architecture %s\n  %u layers of width %u, vocabulary %u, context %u, head %s\n",
-                   st_model_arch_name(m), m->n_layers, m->d_model, m->n_vocab, m->n_ctx_train,
-                   m->tied ? "tied to the embedding" : "of its own");
+        cli_printf(cx, ", architecture %s\n  %u layer%s of width %u, vocabulary %u, context %u\n  head %s\n",
+                   st_model_arch_name(m), m->n_layers, m->n_layers == 1 ? "" : "s", m->d_model, m->n_vocab,
+                   m->n_ctx_train, m->tied ? "tied to the embedding" : "of its own");
         print_layers(cx, m);
     }
     print_types(cx, in);

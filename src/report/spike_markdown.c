@@ -36,7 +36,11 @@ static void summary(st_buf *out, const st_spike_report *report) {
         st_buf_text(out, "**Nothing was measured.**\n");
         return;
     }
-    if (verdict == ST_OVERLAP_SERIALISES)
+    unsigned n = st_spike_report_probed(report);
+    if (!report->complete)
+        st_buf_printf(out, "**Incomplete: %u of %d prompts were probed**, too little for a verdict.", n,
+                      ST_SPIKE_PROMPTS);
+    else if (verdict == ST_OVERLAP_SERIALISES)
         st_buf_text(out,
                     "**They do not.** Started together from two queues, the two take as long as one after the other.");
     else if (verdict == ST_OVERLAP_OVERLAPS)
@@ -44,9 +48,10 @@ static void summary(st_buf *out, const st_spike_report *report) {
     else
         st_buf_text(out, "**Ten trials do not decide it.** `stretto probe` measures until it knows.");
     st_buf_printf(out,
-                  " Overlap factor %.2f, within %.2f to %.2f over all prompts (1.0 = perfect overlap, 0.0 = full "
+                  " Overlap factor %.2f, within %.2f to %.2f over %s (1.0 = perfect overlap, 0.0 = full "
                   "serialisation).\n",
-                  st_hundredths(hull.value), st_hundredths(hull.lo), st_hundredths(hull.hi));
+                  st_hundredths(hull.value), st_hundredths(hull.lo), st_hundredths(hull.hi),
+                  report->complete ? "all prompts" : "what was measured");
 }
 
 static void method_place(st_buf *out, const st_spike_report *report, const st_spike_record *spike,
@@ -179,7 +184,10 @@ static void verdict_text(st_buf *out, const st_spike_report *report, const st_sp
     st_interval hull;
     st_buf_text(out, "\n## Verdict\n\n");
     st_spike_report_verdict(report, &verdict, &hull);
-    if (verdict == ST_OVERLAP_SERIALISES && is_one_unit(spike))
+    if (!report->complete)
+        st_buf_printf(out, "**Incomplete**: the run ended early, and %u of %d prompts were probed.\n",
+                      st_spike_report_probed(report), ST_SPIKE_PROMPTS);
+    else if (verdict == ST_OVERLAP_SERIALISES && is_one_unit(spike))
         st_buf_printf(out,
                       "**Do NOT pursue staged pipelining on %s**: a second queue does not make it run two chunks at "
                       "once. Two units "

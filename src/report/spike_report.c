@@ -21,6 +21,13 @@ int st_spike_report_finish(st_spike_report *report, stretto_error *err) {
     return st_bootstrap_median(ratios, n, 0.95, 2000, &rng, &report->ratio, err);
 }
 
+unsigned st_spike_report_probed(const st_spike_report *report) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < report->n_prompts; i++)
+        n += report->prompts[i].probed && report->prompts[i].spike.complete;
+    return n;
+}
+
 bool st_spike_report_verdict(const st_spike_report *report, enum st_overlap *verdict, st_interval *hull) {
     *hull = (st_interval){.lo = HUGE_VAL, .hi = -HUGE_VAL};
     double values[ST_SPIKE_PROMPTS];
@@ -35,6 +42,7 @@ bool st_spike_report_verdict(const st_spike_report *report, enum st_overlap *ver
     *verdict = ST_OVERLAP_UNDECIDED;
     if (n == 0) return false;
     hull->value = st_median(values, n);
+    if (!report->complete) return true;
     /* Without the one-queue arm a loss cannot be told from the cost of a dispatch, so "interferes" is never said. */
     if (hull->hi < 0.10) *verdict = ST_OVERLAP_SERIALISES;
     if (hull->lo >= 0.10) *verdict = ST_OVERLAP_OVERLAPS;
@@ -97,7 +105,7 @@ static json_t *prompt_json(const st_spike_prompt *prompt) {
     if (prompt->probed) st_json_set(&object, "probe", spike_json(&prompt->spike));
     st_json_set(&object, "baseline_tokens_per_s", rates_json(prompt->baseline, prompt->n_runs));
     st_json_set(&object, "spike_tokens_per_s", rates_json(prompt->spiked, prompt->n_runs));
-    st_json_set(&object, "ids_equal", json_boolean(prompt->ids_equal));
+    st_json_set(&object, "ids_equal", prompt->n_runs ? json_boolean(prompt->ids_equal) : json_null());
     return object;
 }
 

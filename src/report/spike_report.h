@@ -16,7 +16,7 @@ typedef struct st_spike_prompt {
     st_spike_record spike; /* of the first run with the probe */
     unsigned n_runs;       /* pairs of runs, without and with the probe, taken in turns */
     double baseline[ST_SPIKE_MAX_RUNS], spiked[ST_SPIKE_MAX_RUNS]; /* decode tokens/s, first token excluded */
-    bool ids_equal;                                                /* all runs gave the same ids */
+    bool ids_equal;                                                /* all runs gave the same ids; none: no matter */
 } st_spike_prompt;
 
 /* Filled by whoever runs the protocol. */
@@ -33,7 +33,11 @@ typedef struct st_spike_report {
 /* Finds the ratio, from whatever runs there are. STRETTO_E_MEMORY. */
 int st_spike_report_finish(st_spike_report *report, stretto_error *err);
 
-/* The verdict over all probed prompts, from the hull of their intervals. False when nothing was probed. */
+/* Prompts whose probe has all its trials. */
+unsigned st_spike_report_probed(const st_spike_report *report);
+
+/* The verdict over all probed prompts, from the hull of their intervals; undecided while the report is not complete.
+ * False when nothing was probed. */
 bool st_spike_report_verdict(const st_spike_report *report, enum st_overlap *verdict, st_interval *hull);
 
 /* Each appends to out; out->failed tells that memory was out. origin may be NULL. */

@@ -130,6 +130,28 @@ static void an_early_interrupt_still_makes_a_report(void **state) {
     st_buf_free(&out);
 }
 
+/* Two prompts that serialise, the second without a pair of runs. */
+static void an_interrupted_run_has_no_verdict(void **state) {
+    (void)state;
+    st_spike_report report;
+    report_fill(&report);
+    report.complete = false;
+    report.n_prompts = 2;
+    report.prompts[1].n_runs = 0;
+    st_buf out = {0};
+    const char *text = markdown(&report, &out);
+    assert_non_null(strstr(text, "## TL;DR\n\n**Incomplete: 2 of 4 prompts were probed**"));
+    assert_non_null(strstr(text, "## Verdict\n\n**Incomplete**: the run ended early, and 2 of 4 prompts"));
+    assert_null(strstr(text, "over all prompts ("));
+    assert_null(strstr(text, "Do NOT pursue"));
+    st_buf_free(&out);
+    json_t *json = st_spike_json(&report, NULL), *prompts = json_object_get(json, "prompts");
+    assert_string_equal(json_string_value(json_object_get(json, "overlap")), "undecided");
+    assert_true(json_is_true(json_object_get(json_array_get(prompts, 0), "ids_equal")));
+    assert_true(json_is_null(json_object_get(json_array_get(prompts, 1), "ids_equal")));
+    json_decref(json);
+}
+
 static void the_log_has_every_trial(void **state) {
     (void)state;
     st_spike_record record;
@@ -178,7 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_published_tables_come_out),           cmocka_unit_test(other_numbers_say_other_things),
         cmocka_unit_test(an_early_interrupt_still_makes_a_report), cmocka_unit_test(the_log_has_every_trial),
-        cmocka_unit_test(the_json_has_the_raw_nanoseconds),
+        cmocka_unit_test(the_json_has_the_raw_nanoseconds),        cmocka_unit_test(an_interrupted_run_has_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
