@@ -38,7 +38,7 @@ static void summary(st_buf *out, const st_spike_report *report) {
     }
     unsigned n = st_spike_report_probed(report);
     if (!report->complete)
-        st_buf_printf(out, "**Incomplete: %u of %d prompts were probed**, too little for a verdict.", n,
+        st_buf_printf(out, "**Incomplete: %u of %d prompts were probed** before the run ended; no verdict.", n,
                       ST_SPIKE_PROMPTS);
     else if (verdict == ST_OVERLAP_SERIALISES)
         st_buf_text(out,
