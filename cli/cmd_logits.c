@@ -81,8 +81,8 @@ static json_t *full_json(const float *logits, uint32_t n) {
     return rows;
 }
 
-static void print_row(logits_work *w, uint32_t pos, const float *logits, const uint32_t *top, uint32_t n) {
-    cli_printf(w->cx, "position %u, margin %.6g\n", pos, n > 1 ? (double)logits[top[0]] - (double)logits[top[1]] : 0.0);
+static void print_row(logits_work *w, uint32_t pos, double margin, const float *logits, const uint32_t *top, uint32_t n) {
+    cli_printf(w->cx, "position %u, margin %.6g\n", pos, margin);
     for (uint32_t i = 0; i < n; i++) {
         st_str piece = w->s->tok ? st_tokenizer_piece(w->s->tok, (int32_t)top[i]) : (st_str){"", 0};
         cli_printf(w->cx, "%8u  %12.6g  ", top[i], (double)logits[top[i]]);
@@ -96,11 +96,11 @@ static int add_row(logits_work *w, uint32_t pos) {
     uint32_t n_vocab = w->s->model->n_vocab, top[TOP_MAX] = {0};
     uint32_t k = w->options->top ? w->options->top : TOP_DEFAULT;
     uint32_t n = largest(logits, n_vocab, top, k < 2 ? 2 : k);
+    double margin = n > 1 ? (double)logits[top[0]] - (double)logits[top[1]] : 0;
     if (!w->options->json) {
-        print_row(w, pos, logits, top, n);
+        print_row(w, pos, margin, logits, top, k < n ? k : n);
         return STRETTO_OK;
     }
-    double margin = n > 1 ? (double)logits[top[0]] - (double)logits[top[1]] : 0;
     json_t *row =
         json_pack("{s:i, s:i, s:o}", "position", (int)pos, "argmax", (int)top[0], "margin", st_json_real(margin));
     if (w->options->full) {

@@ -21,10 +21,11 @@ int session_open_tokenizer(session *s, stretto_error *err) {
 }
 
 /* Some vocabularies lack a few bytes (21 of 256 in SmolLM2's): what they lose is seen by decoding again. */
-static int warn_lost(session *s, const st_buf *text, bool special, const int32_t *ids, size_t n, stretto_error *err) {
+static int warn_lost(session *s, const st_buf *text, bool special, const st_ids *ids, size_t first, stretto_error *err) {
     st_buf back = {0};
     int rc = STRETTO_OK;
-    for (size_t i = 0; i < n && !rc; i++) rc = st_tokenizer_decode(s->tok, ids[i], special, i == 0, &back, err);
+    for (size_t i = first; i < ids->len && !rc; i++)
+        rc = st_tokenizer_decode(s->tok, ids->data[i], special, i == first, &back, err);
     if (!rc && back.failed) rc = st_fail_memory(err, "the text", text->len);
     if (!rc && back.len < text->len)
         st_warn(&s->cx->log, "%zu of the text's %zu bytes have no token in this vocabulary and are lost",
@@ -36,7 +37,7 @@ static int warn_lost(session *s, const st_buf *text, bool special, const int32_t
 int session_encode(session *s, const st_buf *text, bool special, bool bos, st_ids *ids, stretto_error *err) {
     int rc = st_tokenizer_encode(s->tok, text->len ? text->data : "", text->len, special, bos, ids, err);
     size_t own = bos && ids->len > 0 ? 1 : 0; /* the BOS is not of the text */
-    return rc ? rc : warn_lost(s, text, special, ids->data + own, ids->len - own, err);
+    return rc ? rc : warn_lost(s, text, special, ids, own, err);
 }
 
 static int open_kernels(session *s, stretto_error *err) {
@@ -136,7 +137,8 @@ static const char *main_type(const st_gguf *gguf) {
 
 void session_title(const session *s, char *out, size_t size) {
     st_buf text = {0};
-    st_buf_printf(&text, "%s %s, %u chunks:", s->model->name, main_type(s->gguf), s->n_chunks);
+    st_buf_printf(&text, "%s %s, %u chunk%s:", s->model->name, main_type(s->gguf), s->n_chunks,
+                  s->n_chunks == 1 ? "" : "s");
     for (uint32_t i = 0; i < s->n_chunks; i++) {
         char layers[40];
         cli_span_text(layers, sizeof layers, &s->spans[i], i + 1 == s->n_chunks);
