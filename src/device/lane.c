@@ -72,11 +72,15 @@ static bool leader_spin(st_lane *lane, unsigned seen, uint64_t spin_ns) {
     return true;
 }
 
-/* The pool spins for as long as its leader does, and is asleep before it. */
+/* The pool spins for as long as its leader does, and is asleep before it. `asleep` is set again before each sleep: a waker that
+ * was late for the sleep before may have taken it back and woken this one for nothing, and the next one must see it. */
 static void leader_sleep(st_lane *lane, unsigned seen) {
     st_pool_quiet(lane->pool);
-    atomic_store(&lane->asleep, 1);
-    while (atomic_load(&lane->signal) == seen) st_futex_wait(&lane->signal, seen);
+    for (;;) {
+        atomic_store(&lane->asleep, 1);
+        if (atomic_load(&lane->signal) != seen) break;
+        st_futex_wait(&lane->signal, seen);
+    }
     atomic_store(&lane->asleep, 0);
 }
 
