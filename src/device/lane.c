@@ -72,16 +72,18 @@ static bool leader_spin(st_lane *lane, unsigned seen, uint64_t spin_ns) {
     return true;
 }
 
-/* The pool spins for as long as its leader does, and is asleep before it. `asleep` is set again before each sleep: a waker that
- * was late for the sleep before may have taken it back and woken this one for nothing, and the next one must see it. */
+/* The pool spins for as long as its leader does, and is asleep before it. */
 static void leader_sleep(st_lane *lane, unsigned seen) {
     st_pool_quiet(lane->pool);
-    for (;;) {
-        atomic_store(&lane->asleep, 1);
-        if (atomic_load(&lane->signal) != seen) break;
-        st_futex_wait(&lane->signal, seen);
-    }
+    atomic_store(&lane->slept_on, seen);
+    atomic_store(&lane->asleep, 1);
+    while (atomic_load(&lane->signal) == seen) st_futex_wait(&lane->signal, seen);
     atomic_store(&lane->asleep, 0);
+}
+
+/* Asleep, and nobody has called it since. */
+static bool leader_rests(st_lane *lane) {
+    return atomic_load(&lane->asleep) && atomic_load(&lane->signal) == atomic_load(&lane->slept_on);
 }
 
 void *st_lane_leader(void *arg) {
@@ -106,7 +108,7 @@ void *st_lane_leader(void *arg) {
 void st_lane_quiet(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;
     atomic_fetch_add(&lane->hush, 1);
-    for (unsigned turn = 0; !atomic_load(&lane->asleep); turn++) {
+    for (unsigned turn = 0; !leader_rests(lane); turn++) {
         const struct timespec nap = {.tv_nsec = 50000};
         if (turn < 2 * ST_SPIN_IDLE)
             st_spin_turn(turn, ST_SPIN_IDLE);

@@ -54,7 +54,8 @@ struct st_lane {
     st_lane_queue *queues;
     unsigned closers;
     _Alignas(64) atomic_uint signal; /* changes when there may be something to run; the leader's futex */
-    atomic_uint asleep;              /* 1 while the leader sleeps and nobody has called it yet */
+    atomic_uint asleep;              /* 1 while the leader sleeps; set by the leader only */
+    atomic_uint slept_on;            /* the value of `signal` that it went to sleep on */
     atomic_uint hush;                /* threads that want it asleep */
     atomic_uint callers;             /* listeners that still hang somewhere or are being called */
     atomic_bool stop;
@@ -67,6 +68,7 @@ void st_lane_queue_close(st_queue *queue);
 int st_lane_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
                    stretto_error *err);
 void st_lane_signal(st_lane *lane); /* something changed: the leader looks again */
+void st_lane_wake(st_lane *lane);   /* the second half of it: wakes a leader that sleeps */
 
 /* lane.c: the leader's side. */
 void *st_lane_leader(void *lane);

@@ -5,11 +5,17 @@
 #include "base/mem.h"
 #include "device/lane.h"
 
+/* Leaves `asleep` to the leader. A waker that took it back could be late for one sleep and hit the next, just before the leader
+ * sleeps: then nobody would wake it any more. */
+void st_lane_wake(st_lane *lane) {
+    if (atomic_load(&lane->asleep)) st_futex_wake(&lane->signal);
+}
+
 /* `signal` changes before `asleep` is read, and a leader that goes to sleep sets `asleep` before the kernel compares
- * `signal`: one of the two sees the other. Only the first to call a sleeper pays for the system call. */
+ * `signal`: one of the two sees the other. */
 void st_lane_signal(st_lane *lane) {
     atomic_fetch_add(&lane->signal, 1);
-    if (atomic_load(&lane->asleep) && atomic_exchange(&lane->asleep, 0)) st_futex_wake(&lane->signal);
+    st_lane_wake(lane);
 }
 
 static void record_init(st_lane_record *record, st_lane_queue *queue) {
