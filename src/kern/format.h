@@ -39,7 +39,10 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
     void st_attention_f16_##isa(const st_attention *a);                                                                \
     void st_attention_f32_##isa(const st_attention *a);                                                                \
     uint32_t st_argmax_##isa(const float *x, uint32_t n);                                                              \
-    float st_dot_##isa(const float *a, const float *b, uint32_t n)
+    float st_dot_##isa(const float *a, const float *b, uint32_t n);                                                    \
+    uint64_t st_stream_##isa(const uint8_t *data, size_t bytes);                                                       \
+    uint32_t st_burn_dots_##isa(uint32_t rounds);                                                                      \
+    uint32_t st_burn_f32_##isa(uint32_t rounds)
 
 /* One table an instruction set; those of other processors are not built. */
 extern const st_kern st_kern_scalar;

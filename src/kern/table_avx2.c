@@ -33,4 +33,6 @@ const st_kern st_kern_avx2 = {
     .attention = {[ST_KV_F16] = st_attention_f16_avx2, [ST_KV_F32] = st_attention_f32_avx2},
     .argmax = st_argmax_avx2,
     .dot = st_dot_avx2,
+    .stream = st_stream_avx2,
+    .burn = {[ST_BURN_DOTS] = st_burn_dots_avx2, [ST_BURN_F32] = st_burn_f32_avx2},
 };

@@ -32,4 +32,6 @@ const st_kern st_kern_scalar = {
     .attention = {[ST_KV_F16] = st_attention_f16_scalar, [ST_KV_F32] = st_attention_f32_scalar},
     .argmax = st_argmax_scalar,
     .dot = st_dot_scalar,
+    .stream = st_stream_scalar,
+    .burn = {[ST_BURN_DOTS] = st_burn_dots_scalar, [ST_BURN_F32] = st_burn_f32_scalar},
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Timings. What is timed: the kernel alone, on one thread, best of several runs; of a stream from memory each MiB's
- * best time over several passes, so that an interruption of one pass does not count and no MiB is left out. read      a
- * plain sum over 96 MiB: what memory gives matvec    one token, weights of 96 MiB streamed from memory; GB/s counts
- * packed bytes matmul    a panel of ST_PANEL tokens times a matrix of 1536 x 1536 out of the caches the rest  operands
- * in the first caches */
+ * best time over several passes, so that an interruption of one pass does not count and no MiB is left out.
+ *   read      a plain sum over 96 MiB: what memory gives
+ *   peak      arithmetic on registers: what the processor gives
+ *   matvec    one token, weights of 96 MiB streamed from memory; GB/s counts packed bytes
+ *   matmul    a panel of ST_PANEL tokens times a matrix of 1536 x 1536 out of the caches
+ *   the rest  operands in the first caches */
 #include "checkkern/check.h"
 
 #include "base/clock.h"
@@ -72,28 +74,32 @@ static void report(const bench *b, const char *name, double ns, double bytes, do
     fflush(stdout);
 }
 
-static bool wanted(const bench *b, const char *name) { return !b->only || strstr(name, b->only); }
-
-typedef uint64_t vector2 __attribute__((vector_size(16)));
+static bool wanted(const bench *b, const char *name) {
+    return !b->only || strstr(name, b->only);
+}
 
 static void read_piece(bench *b, void *arg, uint32_t piece) {
     const size_t bytes = STREAM / PIECES;
-    const vector2 *v = (const vector2 *)(b->memory.data + piece * bytes);
-    vector2 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    for (size_t i = 0; i < bytes / sizeof(*v); i += 4) {
-        s0 += v[i];
-        s1 += v[i + 1];
-        s2 += v[i + 2];
-        s3 += v[i + 3];
-    }
-    s0 += s1 + s2 + s3;
-    *(volatile uint64_t *)arg = s0[0] + s0[1];
+    *(uint64_t *)arg = b->kern->stream(b->memory.data + piece * bytes, bytes);
 }
 
 static void bench_read(bench *b) {
     uint64_t sink;
     if (!wanted(b, "read")) return;
     report(b, "read", stream_ns(b, read_piece, &sink), STREAM, 0);
+}
+
+enum { BURN_ROUNDS = 500 };
+
+static void run_burn(bench *b, void *arg) {
+    b->kern->burn[*(enum st_burn *)arg](BURN_ROUNDS);
+}
+
+static void bench_burn(bench *b) {
+    static const char *const names[ST_BURNS] = {[ST_BURN_DOTS] = "peak dots", [ST_BURN_F32] = "peak f32"};
+    for (enum st_burn what = 0; what < ST_BURNS; what++)
+        if (wanted(b, names[what]))
+            report(b, names[what], best_ns(b, run_burn, &what), 0, (double)BURN_ROUNDS * ST_BURN_ROUND);
 }
 
 typedef struct product_args {
@@ -148,13 +154,17 @@ static void bench_products(bench *b, bool panel) {
     }
 }
 
-static void run_quantize(bench *b, void *arg) { b->kern->quantize(arg, 0, st_panel_blocks(arg)); }
+static void run_quantize(bench *b, void *arg) {
+    b->kern->quantize(arg, 0, st_panel_blocks(arg));
+}
 
 static void run_norm(bench *b, void *arg) {
     for (int i = 0; i < 100; i++) b->kern->rms_norm(b->y, b->x, arg, COLS, 1e-5f);
 }
 
-static void run_gate(bench *b, void *arg) { b->kern->gate(*(enum st_activation *)arg, b->y, b->x, COLS); }
+static void run_gate(bench *b, void *arg) {
+    b->kern->gate(*(enum st_activation *)arg, b->y, b->x, COLS);
+}
 
 static void run_argmax(bench *b, void *arg) {
     *(uint32_t *)arg = b->kern->argmax((const float *)b->memory.data, 262144);
@@ -188,7 +198,9 @@ static void attend(bench *b, attention_args *p, uint32_t layer) {
     b->kern->attention[p->type](&p->a);
 }
 
-static void run_attention(bench *b, void *arg) { attend(b, arg, 0); }
+static void run_attention(bench *b, void *arg) {
+    attend(b, arg, 0);
+}
 
 static void run_attention_piece(bench *b, void *arg, uint32_t piece) {
     attention_args *p = arg;
@@ -238,6 +250,7 @@ int bench_all(const st_kern *kern, const char *only) {
     memset(b.memory.data, 1, STREAM);
     printf("%-8s %-22s %14s %9s %9s\n", "table", "kernel", "ns/call", "GB/s", "mac/ns");
     bench_read(&b);
+    bench_burn(&b);
     bench_products(&b, false);
     bench_products(&b, true);
     bench_ops(&b);

@@ -44,6 +44,7 @@ bool close_enough(float got, float want, double tolerance); /* NaN equals NaN */
 void check_matmul(check *c);
 void check_ops(check *c);
 void check_attention(check *c);
+void check_peak(check *c);
 
 /* Prints a table: kernel, ns a call, GB/s, multiply-adds/ns. `only` is part of a kernel's name, or NULL for all. */
 int bench_all(const st_kern *kern, const char *only);

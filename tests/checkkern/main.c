@@ -11,6 +11,7 @@ static void check_table(check *c) {
     check_ops(c);
     check_attention(c);
     check_matmul(c);
+    check_peak(c);
     printf("%s: %u cases, %u failures\n", c->kern->name, c->cases, c->failures);
 }
 
