@@ -225,6 +225,7 @@ static int audit_run(cli *cx, const void *options, stretto_error *err) {
 #define AT(field) offsetof(audit_options, field)
 static const cli_option audit_table[] = {
     SESSION_MODEL(audit_options),
+    SESSION_LIKE(audit_options),
     {.name = "depth", .letter = 'd', .kind = CLI_COUNT, .at = AT(depth), .value = "N", .preset = "64", .most = 1000000,
      .help = "tokens in the context before the first measured step"},
     {.name = "steps", .letter = 'r', .kind = CLI_COUNT, .at = AT(steps), .value = "R", .preset = "50", .least = 1,

@@ -161,6 +161,7 @@ static int bench_run(cli *cx, const void *options, stretto_error *err) {
 #define AT(field) offsetof(bench_options, field)
 static const cli_option bench_table[] = {
     SESSION_MODEL(bench_options),
+    SESSION_LIKE(bench_options),
     {.name = "prefill", .letter = 'p', .kind = CLI_COUNTS, .at = AT(prompts), .value = "P", .preset = "512",
      .most = 1000000,
      .help = "prompt tokens to read: a row ppP each; 0: none"},

@@ -224,6 +224,7 @@ static int spike_run(cli *cx, const void *options, stretto_error *err) {
 #define AT(field) offsetof(spike_options, field)
 static const cli_option spike_table[] = {
     SESSION_MODEL(spike_options),
+    SESSION_LIKE(spike_options),
     {.name = "output", .letter = 'o', .kind = CLI_FOLDER, .at = AT(output), .value = "DIR",
      .help = "folder for spike.md, spike.log and spike.json; made if need be"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(tokens), .value = "N", .preset = "64", .least = 2,
@@ -237,9 +238,10 @@ static const cli_option spike_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON instead of Markdown"},
     {0},
 };
-static const char *const spike_usages[] = {"-m MODEL -o DIR [options] [--json]", NULL};
+static const char *const spike_usages[] = {"-m MODEL -o DIR [options] [--json]", "--like NAME -o DIR [options] [--json]", NULL};
 static const cli_example spike_examples[] = {
     {"stretto spike -m smollm2 -o spike", "both chunks on one unit of all cores, as in the original"},
+    {"stretto spike --like gemma4-e2b -o spike-e2b", "the original's model in its own four chunks, with random weights"},
     {"stretto spike -m smollm2 --place 1=cpu:0,3=cpu:1 -o spike-split", "chunk 3 on a unit of its own"},
     {0},
 };

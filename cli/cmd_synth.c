@@ -2,9 +2,8 @@
 #include "commands.h"
 
 #include "base/error.h"
-#include "gguf/types.h"
 #include "json_out.h"
-#include "model/synth.h"
+#include "like.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -14,19 +13,6 @@ typedef struct synth_options {
     uint64_t seed;
     bool json;
 } synth_options;
-
-static void show_progress(void *arg, uint64_t done, uint64_t total) {
-    cli_progress(arg, "writing %.0f of %.0f MB", (double)done / 1e6, (double)total / 1e6);
-}
-
-static int type_by_name(const char *name, uint32_t *type, stretto_error *err) {
-    int found = st_type_by_name(name);
-    if (found < 0)
-        return st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are q4_0, q4_1, q4_k, q8_0, f16, ...",
-                       name);
-    *type = (uint32_t)found;
-    return STRETTO_OK;
-}
 
 static int print_json(cli *cx, const synth_options *o, stretto_error *err) {
     struct stat st = {0};
@@ -41,14 +27,9 @@ static int synth_run(cli *cx, const void *options, stretto_error *err) {
     if (!o->like)
         return st_fail(err, STRETTO_E_USAGE, "no model to be like: --like NAME (stretto synth --help lists them)");
     if (!o->output || !*o->output) return st_fail(err, STRETTO_E_USAGE, "nowhere to write: -o FILE");
-    st_synth_options synth = {.like = o->like,
-                              .seed = o->seed,
-                              .log = &cx->log,
-                              .progress = show_progress,
-                              .progress_arg = cx,
-                              .stop = cx->stop};
-    int rc = type_by_name(o->type, &synth.type, err);
-    if (!rc) rc = st_synth_scale_parse(o->scale, &synth.scale_num, &synth.scale_den, err);
+    st_synth_options synth;
+    int rc = cli_like_parse(cx, o->like, o->type, o->scale, &synth, err);
+    synth.seed = o->seed;
     if (!rc) rc = st_synth_write(o->output, &synth, err);
     cli_progress_end(cx);
     return rc || !o->json ? rc : print_json(cx, o, err);
@@ -58,13 +39,8 @@ static int synth_run(cli *cx, const void *options, stretto_error *err) {
 /* clang-format off */
 #define AT(field) offsetof(synth_options, field)
 static const cli_option synth_table[] = {
-    {.name = "like", .kind = CLI_CHOICE, .at = AT(like), .value = "NAME",
-     .choices = "smollm2-135m|gemma3-270m|gemma3-1b|gemma4-e2b|gemma4-e4b|llama-3.2-1b|qwen3-0.6b",
-     .help = "whose shapes: smollm2-135m, gemma3-270m, gemma3-1b, gemma4-e2b, gemma4-e4b, llama-3.2-1b, qwen3-0.6b"},
-    {.name = "type", .kind = CLI_TEXT, .at = AT(type), .value = "TYPE", .preset = "q4_0",
-     .help = "type of the matrices: q4_0, q4_1, q4_k, q8_0, f16, ..."},
-    {.name = "scale", .kind = CLI_TEXT, .at = AT(scale), .value = "1/8", .preset = "1",
-     .help = "shrink widths and vocabulary; the number of layers stays"},
+    LIKE_OPTION(AT(like), "whose shapes: "),
+    LIKE_DETAILS(AT(type), AT(scale)),
     {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1", .help = "of the random weights"},
     {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
      .help = "the file to write"},

@@ -10,22 +10,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define SECOND_WISH_NS 300000000 /* a person needs longer to press a key again; relayed signals arrive within this */
 
 /* The one thing a signal handler can reach. */
 static atomic_bool stop_asked;
 
+/* Nanoseconds, on a clock that a signal handler may read. */
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* One wish to stop can arrive several times: from the terminal, which signals the whole group, and again from a parent
+ * that passes it on. So only a signal some time after the first is a second wish, and ends the program at once. */
 static void on_signal(int number) {
-    (void)number;
-    atomic_store_explicit(&stop_asked, true, memory_order_relaxed);
+    static volatile sig_atomic_t asked;
+    static uint64_t first_ns;
+    const uint64_t now = now_ns();
+    if (!asked) {
+        first_ns = now;
+        asked = 1;
+        atomic_store_explicit(&stop_asked, true, memory_order_relaxed);
+    } else if (now - first_ns > SECOND_WISH_NS) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 /* The first Ctrl-C asks to stop, a second one ends the program at once; a closed pipe is an error of write, not a
- * death. No SA_RESTART, so that a read of standard input ends too. */
+ * death. No SA_RESTART, so that a read of standard input ends too. Neither handler interrupts the other. */
 static void set_signals(void) {
-    struct sigaction ask = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction ask = {.sa_handler = on_signal};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ask.sa_mask);
+    sigaddset(&ask.sa_mask, SIGINT);
+    sigaddset(&ask.sa_mask, SIGTERM);
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGINT, &ask, NULL);
     sigaction(SIGTERM, &ask, NULL);

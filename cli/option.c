@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,11 +77,7 @@ static int set_count(const cli_option *o, const char *text, uint32_t *field, str
         *field = (uint32_t)value;
         return STRETTO_OK;
     }
-    if (o->most > 0) {
-        snprintf(wanted, sizeof wanted, "a whole number from %.0f to %.0f", o->least, o->most);
-    } else {
-        snprintf(wanted, sizeof wanted, "a whole number, %.0f or more", o->least);
-    }
+    snprintf(wanted, sizeof wanted, "a whole number from %.0f to %" PRIu64, o->least, most);
     return bad_value(o, text, wanted, err);
 }
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int make_folders(const char *folder, stretto_error *err) {
+int cli_make_folders(const char *folder, stretto_error *err) {
     char path[PATH_MAX];
     size_t n = strlen(folder);
-    if (n == 0) return st_fail(err, STRETTO_E_USAGE, "the folder for the reports has no name");
+    if (n == 0) return st_fail(err, STRETTO_E_USAGE, "the folder to write to has no name");
     if (n >= sizeof path) return st_fail(err, STRETTO_E_USAGE, "the folder's path is too long (%zu bytes)", n);
     memcpy(path, folder, n + 1);
     for (size_t i = 1; i <= n; i++) {
@@ -29,7 +29,7 @@ static int make_folders(const char *folder, stretto_error *err) {
 
 int cli_outputs_open(cli_outputs *outputs, const char *folder, const char *const *names, stretto_error *err) {
     *outputs = (cli_outputs){0};
-    int rc = make_folders(folder, err);
+    int rc = cli_make_folders(folder, err);
     for (unsigned i = 0; !rc && names[i] && i < OUTPUTS_MAX; i++) {
         st_buf path = {0};
         st_buf_printf(&path, "%s/%s", folder, names[i]);

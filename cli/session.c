@@ -12,7 +12,12 @@
 int session_open_file(session *s, cli *cx, const session_options *options, stretto_error *err) {
     s->cx = cx;
     s->options = options;
-    int rc = cli_resolve_model(options->model, s->path, sizeof s->path, err);
+    if (options->model && options->like)
+        return st_fail(err, STRETTO_E_USAGE, "-m %.200s and --like %s: one model at a time", options->model,
+                       options->like);
+    int rc = options->like
+                 ? cli_like_file(cx, options->like, options->type, options->scale, s->path, sizeof s->path, err)
+                 : cli_resolve_model(options->model, s->path, sizeof s->path, err);
     return rc ? rc : st_gguf_open(&s->gguf, s->path, &cx->log, err);
 }
 
@@ -21,7 +26,8 @@ int session_open_tokenizer(session *s, stretto_error *err) {
 }
 
 /* Some vocabularies lack a few bytes (21 of 256 in SmolLM2's): what they lose is seen by decoding again. */
-static int warn_lost(session *s, const st_buf *text, bool special, const st_ids *ids, size_t first, stretto_error *err) {
+static int warn_lost(session *s, const st_buf *text, bool special, const st_ids *ids, size_t first,
+                     stretto_error *err) {
     st_buf back = {0};
     int rc = STRETTO_OK;
     for (size_t i = first; i < ids->len && !rc; i++)

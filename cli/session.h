@@ -5,13 +5,15 @@
 
 #include "device/chain.h"
 #include "lanes.h"
+#include "like.h"
 #include "option.h"
 #include "token/token.h"
 
 #include <limits.h>
 
 typedef struct session_options {
-    const char *model, *chunks, *units, *place, *kv_type;
+    const char *model, *like, *type, *scale; /* a model, or what it is like (cli/like.h) */
+    const char *chunks, *units, *place, *kv_type;
     uint32_t threads, ctx, batch;
 } session_options;
 
@@ -21,6 +23,9 @@ typedef struct session_options {
 #define SESSION_MODEL(T) \
     {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(T, model), .value = "MODEL", \
      .help = "the model: a GGUF file, or a name (smollm2, gemma3-270m)"}
+#define SESSION_LIKE(T) \
+    LIKE_OPTION(SESSION_FIELD(T, like), "in place of a model, one with random weights at the shapes of "), \
+        LIKE_DETAILS(SESSION_FIELD(T, type), SESSION_FIELD(T, scale))
 #define SESSION_CHUNKS(T) \
     {.name = "chunks", .kind = CLI_TEXT, .at = SESSION_FIELD(T, chunks), .value = "CHUNKS", \
      .help = "how to split the layers: a number, or ranges like 0-7,8-14,15-29 (the model's own split otherwise: " \

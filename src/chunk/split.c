@@ -16,25 +16,27 @@ typedef struct best {
     uint32_t start; /* where its last span begins */
 } best;
 
-/* The last span of `k` spans over layers 0..end-1, tried at every start; costs are prefix sums. A later start is taken on a tie, which
- * makes the last span the smaller one. */
-static best cut_last(const best *before, const uint64_t *prefix, uint32_t k, uint32_t end, uint64_t extra, uint64_t cap) {
+/* The last span of `k` spans over layers 0..end-1, tried at every start; costs are prefix sums. A later start is taken
+ * on a tie, which makes the last span the smaller one. */
+static best cut_last(const best *before, const uint64_t *prefix, uint32_t k, uint32_t end, uint64_t extra,
+                     uint64_t cap) {
     best found = {.largest = UINT64_MAX};
     for (uint32_t start = k - 1; start < end; start++) {
         if (before[start].largest == UINT64_MAX) continue;
         uint64_t own = prefix[end] - prefix[start] + extra;
         uint64_t largest = own > before[start].largest ? own : before[start].largest;
         double squares = before[start].squares + (double)own * (double)own;
-        bool better = cap ? largest <= cap && (found.largest == UINT64_MAX || squares <= found.squares)
-                          : largest < found.largest;
+        bool better =
+            cap ? largest <= cap && (found.largest == UINT64_MAX || squares <= found.squares) : largest < found.largest;
         if (better) found = (best){.largest = largest, .squares = squares, .start = start};
     }
     return found;
 }
 
-/* table[k][end]: k spans over the first `end` layers; cap 0 minimises the largest span, else the sum of squares below cap.
- * Returns the largest span of the whole. */
-static uint64_t cut_all(best *table, uint32_t n, const uint64_t *prefix, uint32_t n_layers, uint64_t head, uint64_t cap) {
+/* table[k][end]: k spans over the first `end` layers; cap 0 minimises the largest span, else the sum of squares below
+ * cap. Returns the largest span of the whole. */
+static uint64_t cut_all(best *table, uint32_t n, const uint64_t *prefix, uint32_t n_layers, uint64_t head,
+                        uint64_t cap) {
     uint32_t width = n_layers + 1;
     for (uint32_t end = 0; end <= n_layers; end++) table[end] = (best){.largest = end ? UINT64_MAX : 0};
     for (uint32_t k = 1; k <= n; k++)
@@ -88,8 +90,8 @@ static void halve(st_span *spans, uint32_t *n, uint32_t first, uint32_t last) {
     if (count > 1) spans[(*n)++] = (st_span){first + half, last};
 }
 
-/* What --chunks stands for when it is not given. A model whose last layers borrow KV is cut where the borrowing begins, and each
- * side in half, as the first engine of this kind cut Gemma 4 E2B: 0-7 8-14 15-24 25-34. */
+/* What --chunks stands for when it is not given. A model whose last layers borrow KV is cut where the borrowing begins,
+ * and each side in half, as the first engine of this kind cut Gemma 4 E2B: 0-7 8-14 15-24 25-34. */
 static int split_default(st_span *spans, uint32_t *n, const st_model *model, stretto_error *err) {
     uint32_t own = 0;
     while (own < model->n_layers && model->layers[own].kv_layer == own) own++;
@@ -103,7 +105,7 @@ static int split_default(st_span *spans, uint32_t *n, const st_model *model, str
     return 0;
 }
 
-/* A number without sign or space, or false. */
+/* A number without sign or space, or false; one too large for any layer becomes UINT32_MAX. */
 static bool read_number(const char **at, uint32_t *value) {
     if (!isdigit((unsigned char)**at)) return false;
     char *end;
@@ -113,17 +115,32 @@ static bool read_number(const char **at, uint32_t *value) {
     return true;
 }
 
-static int read_range(const char **at, st_span *span, const char *text, uint32_t n_layers, stretto_error *err) {
+/* A number that has to be a layer's; the message quotes it as it was written. */
+static int read_layer(const char **at, uint32_t *layer, const char *text, uint32_t n_layers, stretto_error *err) {
     const char *start = *at;
-    bool good = read_number(at, &span->first);
+    if (!read_number(at, layer))
+        return st_fail(err, STRETTO_E_USAGE,
+                       "chunks \"%s\": cannot read \"%s\"; expected a number of chunks, or ranges of "
+                       "layers such as 0-%u,%u-%u",
+                       text, start, n_layers / 2 - (n_layers > 1), n_layers / 2, n_layers - 1);
+    if (*layer >= n_layers)
+        return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": no layer %.*s, the model has %u (0 to %u)", text,
+                       (int)(*at - start), start, n_layers, n_layers - 1);
+    return 0;
+}
+
+static int read_range(const char **at, st_span *span, const char *text, uint32_t n_layers, stretto_error *err) {
+    int code = read_layer(at, &span->first, text, n_layers, err);
+    if (code) return code;
     span->last = span->first;
-    if (good && **at == '-') {
+    if (**at == '-') {
         ++*at;
-        good = read_number(at, &span->last);
+        code = read_layer(at, &span->last, text, n_layers, err);
+        if (code) return code;
     }
-    if (!good || (**at && **at != ','))
-        return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": cannot read \"%s\"; expected a number of chunks, or ranges of "
-                       "layers such as 0-%u,%u-%u", text, start, n_layers / 2 - (n_layers > 1), n_layers / 2, n_layers - 1);
+    if (**at && **at != ',')
+        return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": cannot read \"%s\"; expected a comma or the end", text,
+                       *at);
     return 0;
 }
 
@@ -131,15 +148,14 @@ static int read_ranges(st_span *spans, uint32_t *n, const char *text, uint32_t n
     uint32_t next = 0;
     *n = 0;
     for (const char *at = text; *at || *n == 0;) {
-        if (*n == ST_MAX_CHUNKS) return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": more than %d", text, ST_MAX_CHUNKS);
+        if (*n == ST_MAX_CHUNKS)
+            return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": more than %d", text, ST_MAX_CHUNKS);
         st_span *span = &spans[*n];
         int code = read_range(&at, span, text, n_layers, err);
         if (code) return code;
-        if (span->last >= n_layers)
-            return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": no layer %u, the model has %u (0 to %u)", text, span->last,
-                           n_layers, n_layers - 1);
         if (span->first != next || span->last < span->first)
-            return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": range %u-%u should begin at layer %u: ranges cover all layers in order",
+            return st_fail(err, STRETTO_E_USAGE,
+                           "chunks \"%s\": range %u-%u should begin at layer %u: ranges cover all layers in order",
                            text, span->first, span->last, next);
         next = span->last + 1;
         ++*n;
@@ -149,7 +165,8 @@ static int read_ranges(st_span *spans, uint32_t *n, const char *text, uint32_t n
         }
     }
     if (next != n_layers)
-        return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": layers %u to %u are in no chunk", text, next, n_layers - 1);
+        return st_fail(err, STRETTO_E_USAGE, "chunks \"%s\": layers %u to %u are in no chunk", text, next,
+                       n_layers - 1);
     return 0;
 }
 

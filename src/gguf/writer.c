@@ -110,7 +110,7 @@ static bool declare(st_gguf_writer *w, declared_list *list, const char *kind, co
     declared item = {w->names.len, len, bytes};
     st_buf_add(&w->names, name, len);
     if (!items || w->names.failed) fail(w, STRETTO_E_MEMORY, "out of memory for %s %.80s", kind, name);
-    if (w->err.code) return false;
+    if (!items || w->err.code) return false;
     items[list->n++] = item;
     return true;
 }

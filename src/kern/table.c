@@ -5,6 +5,7 @@
 #include "kern/format.h"
 
 #include <string.h>
+#include <strings.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -54,7 +55,7 @@ int st_kern_select(const st_kern **out, const char *mask, stretto_error *err) {
     const bool named = mask && *mask;
     *out = NULL;
     for (size_t i = N_ENTRIES; i-- > 0;) {
-        if (named && strcmp(mask, entries[i].table->name) != 0) continue;
+        if (named && strcasecmp(mask, entries[i].table->name) != 0) continue;
         if (entries[i].runs()) {
             *out = entries[i].table;
             return STRETTO_OK;

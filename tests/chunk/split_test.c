@@ -156,7 +156,7 @@ static void ranges_refused(void **state) {
     refused("", "expected a number of chunks");
     refused("four", "expected a number of chunks");
     refused("0-7;8-29", "cannot read");
-    refused("0-99999999999999999999", "no layer");
+    refused("0-99999999999999999999", "no layer 99999999999999999999, the model has 30");
     refused("-3", "cannot read");
     refused("0", "expected 1 to 30");
     refused("31", "expected 1 to 30");

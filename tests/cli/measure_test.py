@@ -446,5 +446,49 @@ class Synth(support.CommandTest):
             self.assertEqual(os.listdir(folder), [])
 
 
+
+class Like(support.CommandTest):
+    SMALL = ("--like", "gemma4-e2b", "--scale", "1/16")
+
+    def environment(self, folder):
+        return support.environment() | {"XDG_CACHE_HOME": folder}
+
+    def stretto(self, folder, *words):
+        return subprocess.run(
+            [STRETTO, *words], capture_output=True, text=True, timeout=300, check=False, env=self.environment(folder)
+        )
+
+    def test_is_written_once_and_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = self.stretto(folder, "audit", *self.SMALL, "--json")
+            self.assertEqual(first.returncode, DONE, first.stderr)
+            self.assertIn("writing a model like gemma4-e2b to " + folder, first.stderr)
+            chunks = json.loads(first.stdout)["chunks"]
+            self.assertEqual([c["layers"] for c in chunks], [[0, 7], [8, 14], [15, 24], [25, 34]])
+            (file,) = os.listdir(os.path.join(folder, "stretto"))
+            self.assertIn("gemma4-e2b", file)
+            second = self.stretto(folder, "audit", *self.SMALL, "--json")
+            self.assertEqual(second.returncode, DONE, second.stderr)
+            self.assertNotIn("writing", second.stderr)
+
+    def test_spike(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.stretto(folder, "spike", *self.SMALL, "-n", "4", "-r", "1", "-o", folder + "/spike", "--json")
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            report = json.loads(done.stdout)
+            self.assertEqual(len(report["prompts"]), 4)
+            self.assertTrue(all(p["ids_equal"] for p in report["prompts"]))
+            self.assertTrue(os.path.getsize(folder + "/spike/spike.md") > 1000)
+
+    def test_refusals(self):
+        self.fails(USAGE, "audit", "--like", "gemma4-e3b", says="gemma4-e2b")
+        self.fails(USAGE, "audit", "--like", "gemma4-e2b", "--type", "q9", says="q9")
+        self.fails(USAGE, "audit", "--like", "gemma4-e2b", "-m", LLAMA, says="one model at a time")
+        with tempfile.NamedTemporaryFile() as file:
+            done = self.stretto(file.name, "audit", *self.SMALL)
+            self.assertEqual(done.returncode, FAILED)
+            self.assertIn(file.name, done.stderr)
+
+
 if __name__ == "__main__":
     support.main()

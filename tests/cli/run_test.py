@@ -287,6 +287,26 @@ class Interrupts(support.CommandTest):
         tests = json.loads(out)["tests"]
         self.assertTrue(tests[0]["tokens_per_s"]["samples"])
 
+    def test_one_wish_that_arrives_many_times(self):
+        process = self.start("bench", "-m", LLAMA, "-p", "0", "-n", "64", "-r", "10000", "--json")
+        time.sleep(1)
+        for _ in range(5):  # a terminal signals the whole group, and a parent passes it on
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.001)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertTrue(json.loads(out)["tests"][0]["tokens_per_s"]["samples"])
+
+    def test_second_wish_ends_at_once(self):
+        # Standard output is a full pipe, so the first wish alone would wait for a reader.
+        process = self.start("run", "-m", LLAMA, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos")
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertIn(process.returncode, (INTERRUPTED, -signal.SIGINT))
+
     def test_waiting_for_standard_input(self):
         process = self.start("tokenize", "-m", LLAMA, stdin=subprocess.PIPE)
         time.sleep(0.5)

@@ -31,6 +31,8 @@ static void every_table_by_its_name(void **state) {
         assert_int_equal(st_kern_select(&found, tables[i]->name, NULL), STRETTO_OK);
         assert_ptr_equal(found, tables[i]);
     }
+    assert_int_equal(st_kern_select(&found, "SCALAR", NULL), STRETTO_OK);
+    assert_ptr_equal(found, tables[0]);
 }
 
 static void unknown_name_lists_the_known(void **state) {
