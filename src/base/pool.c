@@ -141,3 +141,9 @@ void st_pool_quiet(st_pool *pool) {
 }
 
 unsigned st_pool_count(const st_pool *pool) { return pool->count; }
+
+uint64_t st_pool_cpu_ns(const st_pool *pool) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < pool->started; i++) sum += st_thread_cpu_ns_of(pool->followers[i].thread);
+    return sum;
+}

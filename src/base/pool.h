@@ -35,4 +35,7 @@ void st_pool_quiet(st_pool *pool);
 
 unsigned st_pool_count(const st_pool *pool);
 
+/* CPU time of the threads that the pool made (not of the caller, who is worker 0). */
+uint64_t st_pool_cpu_ns(const st_pool *pool);
+
 #endif

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err) {
     sigset_t all, before;
@@ -38,4 +39,11 @@ void st_thread_bind(pthread_t thread, unsigned cpu, const st_log *log) {
     if (failed)
         st_warn(log, "a worker could not be bound to processor %u (%s): it runs unbound, times may vary more", cpu,
                 strerror(failed));
+}
+
+uint64_t st_thread_cpu_ns_of(pthread_t thread) {
+    clockid_t clock;
+    struct timespec time;
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }

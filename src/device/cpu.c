@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Long enough for what a decoder does between two tokens, short enough not to be in the way of others. */
-#define SPIN_NS 150000u
-
 static void lane_info(const st_unit *unit, st_unit_info *info) { *info = ((const st_lane *)unit)->info; }
 
 /* Waits for the leader, which ends when all queues are empty, and for other units' threads that are just calling ours.
@@ -36,6 +33,11 @@ static void lane_close(st_unit *unit) {
     st_free(lane);
 }
 
+static uint64_t lane_cpu_ns(st_unit *unit) {
+    st_lane *lane = (st_lane *)unit;
+    return st_thread_cpu_ns_of(lane->leader) + st_pool_cpu_ns(lane->pool);
+}
+
 static const st_unit_ops lane_ops = {
     .info = lane_info,
     .queue_open = st_lane_queue_open,
@@ -43,6 +45,7 @@ static const st_unit_ops lane_ops = {
     .submit = st_lane_submit,
     .wait = st_event_block,
     .quiet = st_lane_quiet,
+    .cpu_ns = lane_cpu_ns,
     .close = lane_close,
 };
 
@@ -105,6 +108,17 @@ static unsigned threads_choose(const st_unit_info *info, const st_host *host, co
     return use;
 }
 
+int st_lane_describe(st_unit_info *info, const st_host *host, const st_cpu_options *options, stretto_error *err) {
+    *info = (st_unit_info){.max_pending = ST_LANE_MAX_PENDING, .shares_memory = true};
+    int code = cores_copy(info, host, options, err);
+    if (code != STRETTO_OK) return code;
+    name_write(info);
+    snprintf(info->kind, sizeof info->kind, "cpu");
+    snprintf(info->device, sizeof info->device, "%s", host->cpu_model);
+    info->n_threads = threads_choose(info, host, options);
+    return STRETTO_OK;
+}
+
 static int lane_start(st_lane *lane, const st_host *host, const st_cpu_options *options, stretto_error *err) {
     unsigned cpus[ST_UNIT_MAX_CORES];
     for (unsigned i = 0; i < lane->info.n_threads; i++) cpus[i] = host->cores[lane->info.cores[i]].cpu;
@@ -129,19 +143,11 @@ int st_cpu_open(st_unit **out, const st_host *host, const st_cpu_options *option
     st_lane *lane = st_alloc(1, sizeof *lane);
     if (!lane) return st_fail_memory(err, "a cpu unit", sizeof *lane);
     lane->unit = (st_unit){.ops = &lane_ops, .clock = st_clock_real()};
-    lane->spin_ns = options->spin_ns ? options->spin_ns : SPIN_NS;
+    lane->spin_ns = options->spin_ns ? options->spin_ns : ST_LANE_SPIN_NS;
     pthread_mutex_init(&lane->lock, NULL);
     pthread_cond_init(&lane->completed, NULL);
-    int code = cores_copy(&lane->info, host, options, err);
-    if (code == STRETTO_OK) {
-        name_write(&lane->info);
-        snprintf(lane->info.kind, sizeof lane->info.kind, "cpu");
-        snprintf(lane->info.device, sizeof lane->info.device, "%s", host->cpu_model);
-        lane->info.max_pending = ST_LANE_MAX_PENDING;
-        lane->info.shares_memory = true;
-        lane->info.n_threads = threads_choose(&lane->info, host, options);
-        code = lane_start(lane, host, options, err);
-    }
+    int code = st_lane_describe(&lane->info, host, options, err);
+    if (code == STRETTO_OK) code = lane_start(lane, host, options, err);
     if (code == STRETTO_OK) {
         *out = &lane->unit;
         return STRETTO_OK;

@@ -6,10 +6,15 @@
 #define ST_DEVICE_LANE_H
 
 #include "base/pool.h"
+#include "device/cpu.h"
 #include "unit/event.h"
 #include "unit/unit.h"
 
 #include <pthread.h>
+
+/* How long idle workers spin before they sleep: long enough for what a decoder does between two tokens, short enough
+ * not to be in the way of others. */
+#define ST_LANE_SPIN_NS 150000u
 
 #define ST_LANE_MAX_PENDING 256u /* submissions a queue holds; a power of two, since positions wrap */
 
@@ -61,6 +66,10 @@ struct st_lane {
     atomic_bool stop;
     _Atomic uint64_t tickets;
 };
+
+/* cpu.c: what a lane that is opened with these options says of itself: name, cores, number of threads. Errors as in
+ * st_cpu_open. */
+int st_lane_describe(st_unit_info *info, const st_host *host, const st_cpu_options *options, stretto_error *err);
 
 /* lane_queue.c: the submitters' side, operations of st_unit_ops. */
 int st_lane_queue_open(st_unit *unit, st_queue **out, stretto_error *err);

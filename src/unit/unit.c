@@ -62,6 +62,8 @@ int st_run_step(st_queue *queue, const st_step *step, st_event *done, stretto_er
 
 void st_unit_quiet(st_unit *unit) { unit->ops->quiet(unit); }
 
+uint64_t st_unit_cpu_ns(st_unit *unit) { return unit->ops->cpu_ns ? unit->ops->cpu_ns(unit) : 0; }
+
 void st_unit_close(st_unit *unit) {
     if (unit) unit->ops->close(unit);
 }

@@ -65,6 +65,7 @@ typedef struct st_unit_ops {
                   stretto_error *err);
     void (*wait)(st_event *event);
     void (*quiet)(st_unit *unit);
+    uint64_t (*cpu_ns)(st_unit *unit); /* NULL: not known */
     void (*close)(st_unit *unit);
 } st_unit_ops;
 
@@ -102,6 +103,8 @@ int st_run_step(st_queue *queue, const st_step *step, st_event *done, stretto_er
 
 /* Lets the unit's idle workers go to sleep, and returns when they have. */
 void st_unit_quiet(st_unit *unit);
+/* CPU time that the unit's threads have used so far, spinning included; 0: the unit does not know. */
+uint64_t st_unit_cpu_ns(st_unit *unit);
 /* Waits for what is pending, which may need other units to go on. Queues still open end with the unit. NULL is fine. */
 void st_unit_close(st_unit *unit);
 
