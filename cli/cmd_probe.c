@@ -76,18 +76,19 @@ static int prepare(probe_work *w, stretto_error *err) {
     if (!rc) rc = session_place(s, false, err);
     if (!rc) rc = probe_pairs_parse(&w->plan, w->o->pairs, err);
     if (!rc && !w->plan.own_units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
-    if (!rc) rc = session_open_chain(s, w->o->depth + 1, 0, 0, err);
-    if (!rc) rc = probe_plan_build(&w->plan, w->o->depth, err);
+    w->plan.depth = w->o->depth;
+    if (!rc) rc = probe_plan_build(&w->plan, err);
     return rc || !w->o->output ? rc : cli_outputs_open(&w->outputs, w->o->output, names, err);
 }
 
 static int measure(probe_work *w, stretto_error *err) {
     st_probe_setup setup = {
         .title = w->plan.title,
+        .chain = w->plan.chain,
         .sides = w->plan.sides,
         .n_sides = w->plan.n_sides,
-        .units = w->s.lanes.units,
-        .n_units = w->s.lanes.n,
+        .units = w->plan.units,
+        .n_units = w->plan.n_units,
         .jobs = w->plan.jobs,
         .n_jobs = w->plan.n_jobs,
         .evict = strcmp(w->o->cache, "warm") == 0 ? NULL : probe_plan_evict,
@@ -185,9 +186,10 @@ static const cli_option probe_table[] = {
      .help = "which chunks: 1,3, or several pairs as in \"1,3 2,4\", or all (1 and 3, and the two that read most, "
              "otherwise)"},
     {.name = "arrangement", .kind = CLI_CHOICE, .at = AT(arrangement), .value = "NAME",
-     .choices = "one-unit|two-units|async|threads",
+     .choices = "one-unit|two-units|async|threads|processes|batch-2|batch-4|batch-8",
      .help = "only this one: one-unit (two queues of one unit), two-units, async (one thread submits both), threads "
-             "(two threads)"},
+             "(two threads), processes (the second chunk in a process of its own), batch-2, batch-4, batch-8 (one call "
+             "of so many tokens against as many single calls)"},
     {.name = "rounds", .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .most = 1000000,
      .help = "rounds of each row (as many as the interval needs otherwise: 10, 20, 40, ...)"},
     {.name = "budget", .kind = CLI_TEXT, .at = AT(budget), .value = "S", .preset = "15",

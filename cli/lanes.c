@@ -181,6 +181,29 @@ int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err
     return STRETTO_OK;
 }
 
+static int reopen_all(cli_lanes *lanes, const st_unit_info *infos, unsigned n, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; i < n && !rc; i++) {
+        rc = open_lane(lanes, i, infos[i].cores, infos[i].n_cores, infos[i].n_threads, NULL, err);
+        if (!rc) lanes->n++;
+    }
+    return rc;
+}
+
+int cli_lanes_pause(cli_lanes *lanes, int (*fn)(void *arg, const st_unit_info *infos, stretto_error *err), void *arg,
+                    stretto_error *err) {
+    unsigned n = lanes->n;
+    st_unit_info *infos = calloc(n, sizeof *infos);
+    if (!infos) return st_fail_memory(err, "a list of units", n * sizeof *infos);
+    for (unsigned i = 0; i < n; i++) st_unit_info_get(lanes->units[i], &infos[i]);
+    for (unsigned i = 0; i < n; i++) st_unit_close(lanes->units[i]);
+    lanes->n = 0;
+    int rc = fn(arg, infos, err);
+    if (!rc) rc = reopen_all(lanes, infos, n, err);
+    free(infos);
+    return rc;
+}
+
 void cli_lanes_close(cli_lanes *lanes) {
     for (unsigned i = 0; i < lanes->n; i++) st_unit_close(lanes->units[i]);
     lanes->n = 0;

@@ -35,6 +35,10 @@ int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint3
 /* The halves of all cores as two more lanes, where there are two cores and the quota allows them; none is added
  * otherwise. */
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err);
+/* Closes all lanes, calls fn, and opens them again as they were, with other pointers: for what must not happen while
+ * threads are about. infos: [lanes->n]. When it fails there are no lanes. */
+int cli_lanes_pause(cli_lanes *lanes, int (*fn)(void *arg, const st_unit_info *infos, stretto_error *err), void *arg,
+                    stretto_error *err);
 void cli_lanes_close(cli_lanes *lanes); /* also of zeroed memory */
 
 /* Lane of each of n_chunks chunks: `other` unless placed. Warns of lanes that have no chunk when `log` is given.

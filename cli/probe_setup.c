@@ -3,88 +3,34 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "device/process.h"
+#include "unit/null.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVICT_LEAST (32u << 20) /* where the cache's size is not known */
-
-/* ---- pairs ---- */
-
-static int add_pair(probe_plan *plan, uint32_t a, uint32_t b, stretto_error *err) {
-    uint32_t n = plan->s->n_chunks;
-    for (unsigned i = 0; i < plan->n_pairs; i++) {
-        if (plan->pairs[i].a == a && plan->pairs[i].b == b) return STRETTO_OK;
-    }
-    if (a == 0 || b == 0 || a > n || b > n) {
-        return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u); --chunks changes that",
-                       a && a <= n ? b : a, n, n);
-    }
-    if (a == b) return st_fail(err, STRETTO_E_USAGE, "a pair needs two chunks, not chunk %u twice", a);
-    if (plan->n_pairs == PROBE_PAIRS_MAX) return st_fail(err, STRETTO_E_USAGE, "more than %d pairs", PROBE_PAIRS_MAX);
-    plan->pairs[plan->n_pairs++] = (probe_pair){a, b};
-    return STRETTO_OK;
-}
-
-static int add_all(probe_plan *plan, stretto_error *err) {
-    for (uint32_t a = 1; a <= plan->s->n_chunks; a++) {
-        for (uint32_t b = a + 1; b <= plan->s->n_chunks; b++) {
-            int rc = add_pair(plan, a, b, err);
-            if (rc) return rc;
-        }
-    }
-    return STRETTO_OK;
-}
-
-/* The pair of the spike, and the two chunks that read most. */
-static int add_default(probe_plan *plan, stretto_error *err) {
-    const session *s = plan->s;
-    int rc = add_pair(plan, 1, s->n_chunks < 3 ? 2 : 3, err);
-    if (rc) return rc;
-    st_chunk chunks[ST_MAX_CHUNKS];
-    st_chunks_describe(chunks, s->spans, s->n_chunks, s->model);
-    uint32_t most = 0, next = 1;
-    for (uint32_t i = 1; i < s->n_chunks; i++) {
-        if (chunks[i].bytes > chunks[most].bytes) {
-            next = most;
-            most = i;
-        } else if (next == most || chunks[i].bytes > chunks[next].bytes) {
-            next = i;
-        }
-    }
-    return add_pair(plan, (most < next ? most : next) + 1, (most < next ? next : most) + 1, err);
-}
-
-static int add_listed(probe_plan *plan, const char *text, stretto_error *err) {
-    const char *at = text;
-    while (*at) {
-        unsigned a, b;
-        int used = 0;
-        if (sscanf(at, " %5u , %5u %n", &a, &b, &used) != 2 || used == 0) {
-            return st_fail(err, STRETTO_E_USAGE,
-                           "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.60s\"", text);
-        }
-        int rc = add_pair(plan, a, b, err);
-        if (rc) return rc;
-        at += used;
-        if (*at == ';') at++;
-    }
-    return plan->n_pairs ? STRETTO_OK : st_fail(err, STRETTO_E_USAGE, "--pairs is empty");
-}
-
-int probe_pairs_parse(probe_plan *plan, const char *text, stretto_error *err) {
-    if (plan->s->n_chunks < 2) {
-        return st_fail(err, STRETTO_E_USAGE, "a pair needs two chunks, this split has one; --chunks 4 makes four");
-    }
-    int rc = !text                      ? add_default(plan, err)
-             : strcmp(text, "all") == 0 ? add_all(plan, err)
-                                        : add_listed(plan, text, err);
-    for (unsigned i = 0; i < plan->n_pairs; i++) plan->pairs[i].a--, plan->pairs[i].b--;
-    return rc;
-}
+#define MOST_TOKENS 8           /* of a batched call in the table of arrangements */
 
 /* ---- sides ---- */
+
+static int want_side(probe_plan *plan, uint32_t chunk, uint32_t tokens, unsigned *side, stretto_error *err) {
+    for (*side = 0; *side < plan->n_sides; (*side)++) {
+        if (plan->of[*side].chunk == chunk && plan->of[*side].tokens == tokens) return STRETTO_OK;
+    }
+    if (plan->n_sides == plan->cap_sides) {
+        unsigned cap = plan->cap_sides ? 2 * plan->cap_sides : 16;
+        probe_side *of = realloc(plan->of, cap * sizeof *of);
+        if (!of) return st_fail_memory(err, "the probe's sides", cap * sizeof *of);
+        plan->of = of;
+        plan->cap_sides = cap;
+    }
+    probe_side *own = &plan->of[plan->n_sides++];
+    *own = (probe_side){.chunk = chunk, .tokens = tokens};
+    snprintf(own->name, sizeof own->name, "%u", chunk + 1);
+    return STRETTO_OK;
+}
 
 static unsigned most_threads(const session *s) {
     unsigned most = 1;
@@ -96,22 +42,33 @@ static unsigned most_threads(const session *s) {
     return most;
 }
 
-static int add_side(probe_plan *plan, uint32_t chunk, uint32_t depth, unsigned *side, stretto_error *err) {
-    for (*side = 0; *side < plan->n_sides; (*side)++) {
-        if (plan->chunk_of[*side] == chunk) return STRETTO_OK;
-    }
+/* The last `tokens` of depth + tokens ones. Token 0 at every position: the work is the same for all. */
+static int make_steps(probe_plan *plan, stretto_error *err) {
     const session *s = plan->s;
-    int32_t *ids = calloc(depth + 1, sizeof *ids); /* token 0 at every position: the work is the same for all */
-    if (!ids) return st_fail_memory(err, "the probe's context", (unsigned long long)depth * sizeof *ids);
-    int rc = st_chunk_step_create(&plan->steps[*side], s->chain, chunk, ids, depth + 1, 1, most_threads(s), err);
+    unsigned threads = most_threads(s);
+    int32_t *ids = calloc(plan->depth + MOST_TOKENS, sizeof *ids);
+    if (!ids) return st_fail_memory(err, "the probe's context", (unsigned long long)plan->depth * sizeof *ids);
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; i < plan->n_sides && !rc; i++) {
+        probe_side *of = &plan->of[i];
+        rc = st_chunk_step_create(&of->step, s->chain, of->chunk, ids, plan->depth + of->tokens, of->tokens, threads,
+                                  err);
+    }
     free(ids);
-    if (rc) return rc;
-    plan->n_sides++;
-    plan->chunk_of[*side] = chunk;
-    snprintf(plan->side_names[*side], sizeof plan->side_names[*side], "%u", chunk + 1);
-    const st_step **row = plan->on_units + (size_t)*side * s->lanes.n;
-    for (unsigned u = 0; u < s->lanes.n; u++) row[u] = st_chunk_step_get(plan->steps[*side]);
-    plan->sides[*side] = (st_probe_side){.name = plan->side_names[*side], .steps = row};
+    return rc;
+}
+
+/* Every side can run on every unit. */
+static int describe_sides(probe_plan *plan, stretto_error *err) {
+    plan->sides = calloc(plan->n_sides, sizeof *plan->sides);
+    plan->on_units = calloc((size_t)plan->n_sides * plan->n_units, sizeof *plan->on_units);
+    if (!plan->sides || !plan->on_units)
+        return st_fail_memory(err, "the probe's sides", (size_t)plan->n_sides * sizeof *plan->sides);
+    for (unsigned i = 0; i < plan->n_sides; i++) {
+        const st_step **row = plan->on_units + (size_t)i * plan->n_units;
+        for (unsigned u = 0; u < plan->n_units; u++) row[u] = st_chunk_step_get(plan->of[i].step);
+        plan->sides[i] = (st_probe_side){.name = plan->of[i].name, .steps = row};
+    }
     return STRETTO_OK;
 }
 
@@ -133,8 +90,8 @@ static bool two_units(const probe_plan *plan, const probe_pair *pair, unsigned u
         unit[1] = 2;
         return s->lanes.n == 3;
     }
-    unit[0] = lane_of(s, pair->a);
-    unit[1] = lane_of(s, pair->b);
+    unit[0] = plan->lane_of[pair->a];
+    unit[1] = plan->lane_of[pair->b];
     if (unit[0] == unit[1] && s->lanes.n > 1) unit[1] = unit[0] == 0 ? 1 : 0;
     return unit[0] != unit[1];
 }
@@ -146,23 +103,52 @@ static const char *why_not_two(const probe_plan *plan) {
     return "the CPU quota here is one core's, and two units need two";
 }
 
-static int add_job(probe_plan *plan, const st_arrangement *arrangement, const probe_pair *pair, const unsigned side[2],
-                   stretto_error *err) {
-    st_probe_job job = {.arrangement = arrangement, .side = {side[0], side[1]}, .chain = true};
-    unsigned two[2];
+/* The unit of a process that is like a lane. */
+static unsigned want_process(probe_plan *plan, unsigned lane) {
+    unsigned n = plan->n_units - plan->n_lanes;
+    for (unsigned i = 0; i < n; i++)
+        if (plan->twins[i] == lane) return plan->n_lanes + i;
+    plan->twins[n] = lane;
+    return plan->n_units++;
+}
+
+static int cannot(probe_plan *plan, st_probe_job *job, const char *why, stretto_error *err) {
+    if (!plan->all_arrangements)
+        return st_fail(err, STRETTO_E_USAGE, "%s cannot be measured: %s", job->arrangement->name, why);
+    job->skip = why;
+    return STRETTO_OK;
+}
+
+static int add_pair_job(probe_plan *plan, st_probe_job job, const probe_pair *pair, stretto_error *err) {
+    unsigned two[2], wanted = job.arrangement->n_units;
     bool have_two = two_units(plan, pair, two);
-    if (arrangement->n_units == 1 || (arrangement->n_units == 0 && !have_two)) {
-        job.unit[0] = job.unit[1] = plan->own_units ? lane_of(plan->s, pair->a) : 0;
+    int rc = want_side(plan, pair->a, 1, &job.side[0], err);
+    if (!rc) rc = want_side(plan, pair->b, 1, &job.side[1], err);
+    if (rc) return rc;
+    if (wanted == 1 || (wanted == 0 && !have_two)) {
+        job.unit[0] = job.unit[1] = plan->own_units ? plan->lane_of[pair->a] : 0;
     } else if (have_two) {
         job.unit[0] = two[0];
-        job.unit[1] = two[1];
-    } else if (plan->all_arrangements) {
-        job.skip = why_not_two(plan);
+        job.unit[1] = job.arrangement->processes ? want_process(plan, two[1]) : two[1];
     } else {
-        return st_fail(err, STRETTO_E_USAGE, "%s cannot be measured: %s", arrangement->name, why_not_two(plan));
+        rc = cannot(plan, &job, why_not_two(plan), err);
     }
-    plan->jobs[plan->n_jobs++] = job;
-    return STRETTO_OK;
+    if (!rc) plan->jobs[plan->n_jobs++] = job;
+    return rc;
+}
+
+/* Once for each chunk that is the first of a pair. */
+static int add_batch_job(probe_plan *plan, st_probe_job job, const probe_pair *pair, stretto_error *err) {
+    bool room = plan->depth + job.arrangement->k <= st_chain_ctx(plan->s->chain);
+    int rc = want_side(plan, pair->a, 1, &job.side[0], err);
+    if (!rc && room) rc = want_side(plan, pair->a, job.arrangement->k, &job.side[1], err);
+    if (!rc && !room) rc = want_side(plan, pair->b, 1, &job.side[1], err); /* a job has two sides */
+    if (!rc && !room) rc = cannot(plan, &job, "the model's context has no room for so many tokens", err);
+    for (unsigned i = 0; i < plan->n_jobs && !rc; i++)
+        if (plan->jobs[i].side[0] == job.side[0] && plan->jobs[i].arrangement == job.arrangement) return rc;
+    job.unit[0] = job.unit[1] = plan->own_units ? plan->lane_of[pair->a] : 0;
+    if (!rc) plan->jobs[plan->n_jobs++] = job;
+    return rc;
 }
 
 /* Two threads with a queue each is what one-unit and two-units are, too: by default each is measured once. */
@@ -171,19 +157,59 @@ static bool wanted(const probe_plan *plan, const st_arrangement *table, size_t i
     return plan->all_arrangements ? !same : plan->chosen[i];
 }
 
-static int add_jobs(probe_plan *plan, uint32_t depth, stretto_error *err) {
+static int add_jobs(probe_plan *plan, stretto_error *err) {
     size_t n;
     const st_arrangement *table = st_arrangements(&n);
+    plan->jobs = calloc(plan->n_pairs * n, sizeof *plan->jobs);
+    if (!plan->jobs) return st_fail_memory(err, "the probe's jobs", plan->n_pairs * n * sizeof *plan->jobs);
+    int rc = STRETTO_OK;
     for (unsigned p = 0; p < plan->n_pairs; p++) {
-        unsigned side[2];
-        int rc = add_side(plan, plan->pairs[p].a, depth, &side[0], err);
-        if (!rc) rc = add_side(plan, plan->pairs[p].b, depth, &side[1], err);
         for (size_t k = 0; k < n && !rc; k++) {
-            if (wanted(plan, table, k)) rc = add_job(plan, &table[k], &plan->pairs[p], side, err);
+            st_probe_job job = {.arrangement = &table[k], .chain = true};
+            if (!wanted(plan, table, k)) continue;
+            rc = table[k].k ? add_batch_job(plan, job, &plan->pairs[p], err)
+                            : add_pair_job(plan, job, &plan->pairs[p], err);
         }
-        if (rc) return rc;
     }
-    return STRETTO_OK;
+    return rc;
+}
+
+/* ---- units ---- */
+
+static int open_chain(probe_plan *plan, stretto_error *err) {
+    session *s = plan->s;
+    for (uint32_t i = 0; i < s->n_chunks; i++) plan->lane_of[i] = lane_of(s, i);
+    int rc = st_null_open(&plan->nowhere, 0, err);
+    for (uint32_t i = 0; i < s->n_chunks && !rc; i++) s->unit_of[i] = plan->nowhere;
+    return rc ? rc : session_open_chain(s, plan->depth + 1, plan->depth + MOST_TOKENS, 0, err);
+}
+
+/* Called while no lane is open. */
+static int open_processes(void *arg, const st_unit_info *lanes, stretto_error *err) {
+    probe_plan *plan = arg;
+    const st_step **steps = calloc(plan->n_sides, sizeof *steps);
+    if (!steps) return st_fail_memory(err, "a list of steps", plan->n_sides * sizeof *steps);
+    for (unsigned i = 0; i < plan->n_sides; i++) steps[i] = st_chunk_step_get(plan->of[i].step);
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; plan->n_lanes + i < plan->n_units && !rc; i++) {
+        const st_unit_info *like = &lanes[plan->twins[i]];
+        const st_process_options options = {
+            .lane = {.cores = like->cores, .n_cores = like->n_cores, .n_threads = like->n_threads, .pin = true},
+            .steps = steps,
+            .n_steps = plan->n_sides};
+        rc = st_process_open(&plan->units[plan->n_lanes + i], &plan->s->lanes.host, &options, err);
+    }
+    free(steps);
+    return rc;
+}
+
+static int open_units(probe_plan *plan, stretto_error *err) {
+    cli_lanes *lanes = &plan->s->lanes;
+    plan->units = calloc(plan->n_units, sizeof *plan->units);
+    if (!plan->units) return st_fail_memory(err, "a list of units", plan->n_units * sizeof *plan->units);
+    int rc = plan->n_units > plan->n_lanes ? cli_lanes_pause(lanes, open_processes, plan, err) : STRETTO_OK;
+    if (!rc) memcpy(plan->units, lanes->units, lanes->n * sizeof *plan->units);
+    return rc;
 }
 
 /* ---- caches ---- */
@@ -199,7 +225,7 @@ static int prepare_eviction(probe_plan *plan, stretto_error *err) {
 void probe_plan_evict(void *arg, const st_probe_job *job) {
     const probe_plan *plan = arg;
     if (!plan->evict_buffer) {
-        uint32_t pair[2] = {plan->chunk_of[job->side[0]], plan->chunk_of[job->side[1]]};
+        uint32_t pair[2] = {plan->of[job->side[0]].chunk, plan->of[job->side[1]].chunk};
         st_chain_stream_weights(plan->s->chain, pair, 2, plan->evict_bytes);
         return;
     }
@@ -209,20 +235,40 @@ void probe_plan_evict(void *arg, const st_probe_job *job) {
 
 /* ---- all of it ---- */
 
-int probe_plan_build(probe_plan *plan, uint32_t depth, stretto_error *err) {
-    size_t n_arrangements;
-    st_arrangements(&n_arrangements);
+static void name_chain(probe_plan *plan) {
+    uint32_t n = plan->s->n_chunks;
+    st_buf text = {0};
+    st_buf_text(&text, "token");
+    for (uint32_t i = 1; i <= n; i++)
+        if (n <= 6 || i < 3 || i == n) st_buf_printf(&text, i == n && n > 6 ? ", ..., %u" : ", %u", i);
+    st_buf_text(&text, ", token");
+    snprintf(plan->chain, sizeof plan->chain, "%s", text.failed ? "" : text.data);
+    st_buf_free(&text);
+}
+
+int probe_plan_build(probe_plan *plan, stretto_error *err) {
+    plan->n_lanes = plan->n_units = plan->s->lanes.n;
     session_title(plan->s, plan->title, sizeof plan->title);
-    plan->on_units = calloc((size_t)ST_MAX_CHUNKS * plan->s->lanes.n, sizeof *plan->on_units);
-    plan->jobs = calloc(plan->n_pairs * n_arrangements, sizeof *plan->jobs);
-    if (!plan->on_units || !plan->jobs)
-        return st_fail_memory(err, "the probe's jobs", plan->n_pairs * sizeof *plan->jobs);
-    int rc = add_jobs(plan, depth, err);
+    name_chain(plan);
+    int rc = open_chain(plan, err);
+    if (!rc) rc = add_jobs(plan, err);
+    if (!rc) rc = make_steps(plan, err);
+    if (!rc) rc = open_units(plan, err);
+    if (!rc) rc = describe_sides(plan, err);
     return rc ? rc : prepare_eviction(plan, err);
 }
 
 void probe_plan_free(probe_plan *plan) {
-    for (unsigned i = 0; i < ST_MAX_CHUNKS; i++) st_chunk_step_free(plan->steps[i]);
+    for (unsigned i = plan->n_lanes; plan->units && i < plan->n_units; i++) st_unit_close(plan->units[i]);
+    for (unsigned i = 0; i < plan->n_sides; i++) st_chunk_step_free(plan->of[i].step);
+    if (plan->nowhere) {
+        st_chain_close(plan->s->chain); /* its queues are there */
+        plan->s->chain = NULL;
+        st_unit_close(plan->nowhere);
+    }
+    free(plan->units);
+    free(plan->of);
+    free(plan->sides);
     free(plan->on_units);
     free(plan->jobs);
     st_free(plan->evict_buffer);

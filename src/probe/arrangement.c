@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+#define BATCH(tokens)                                                                                                  \
+    {                                                                                                                  \
+        .name = "batch-" #tokens, .title = "one call of " #tokens,                                                     \
+        .about = "one call of " #tokens " tokens against " #tokens " single calls", .n_units = 1,                      \
+        .submit = ST_SUBMIT_ONE_THREAD, .k = tokens                                                                    \
+    }
+
 static const st_arrangement arrangements[] = {
     {.name = "one-unit",
      .title = "one unit",
@@ -27,13 +34,22 @@ static const st_arrangement arrangements[] = {
      .about = "two threads, each with a queue of its own, on whichever units the sides have",
      .n_units = 0,
      .submit = ST_SUBMIT_TWO_THREADS},
+    {.name = "processes",
+     .title = "two processes",
+     .about = "a unit for each side, the second in a process of its own that maps the same weights",
+     .n_units = 2,
+     .submit = ST_SUBMIT_TWO_THREADS,
+     .processes = true},
+    BATCH(2),
+    BATCH(4),
+    BATCH(8),
 };
 #define N_ARRANGEMENTS (sizeof arrangements / sizeof *arrangements)
 
 const char *st_arm_name(enum st_arm arm) {
     static const char *const names[ST_ARM_COUNT] = {
         [ST_ARM_SOLO_A] = "solo_a",     [ST_ARM_SOLO_B] = "solo_b", [ST_ARM_SERIAL] = "serial",
-        [ST_ARM_PARALLEL] = "parallel", [ST_ARM_QUEUED] = "queued",
+        [ST_ARM_PARALLEL] = "parallel", [ST_ARM_QUEUED] = "queued", [ST_ARM_BATCHED] = "batched",
     };
     return names[arm];
 }
@@ -60,4 +76,8 @@ const st_arrangement *st_arrangement_find(const char *name, stretto_error *err) 
 unsigned st_pair_arms(bool one_unit) {
     unsigned arms = 1u << ST_ARM_SOLO_A | 1u << ST_ARM_SOLO_B | 1u << ST_ARM_SERIAL | 1u << ST_ARM_PARALLEL;
     return one_unit ? arms | 1u << ST_ARM_QUEUED : arms;
+}
+
+unsigned st_batch_arms(void) {
+    return 1u << ST_ARM_SOLO_A | 1u << ST_ARM_SERIAL | 1u << ST_ARM_BATCHED;
 }

@@ -175,7 +175,18 @@ static void cause_unexplained(st_probe_row *row) {
                  row->slowdown[1], rate);
 }
 
+static void cause_batch(st_probe_row *row) {
+    evidence_set(row, ST_CAUSE_UNEXPLAINED,
+                 "%u single calls take %.3g ms, one call of %u tokens %.3g; %.1f GB/s alone, %.1f in one call", row->k,
+                 row->median_ns[ST_ARM_SERIAL] / 1e6, row->k, row->median_ns[ST_ARM_BATCHED] / 1e6,
+                 st_row_solo_rate(row, 0), st_row_parallel_rate(row));
+}
+
 void st_cause_set(st_probe_row *row, const st_unit_info info[2], const st_host *host) {
+    if (row->k) {
+        cause_batch(row);
+        return;
+    }
     classes_count(row);
     if (cause_cores(row, info, host) || cause_queueing(row) || cause_fifo(row) || cause_sliced(row) ||
         cause_true_overlap(row))

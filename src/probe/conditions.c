@@ -63,8 +63,8 @@ static void warn_machine(st_buf *warnings, const st_conditions *before, const st
 }
 
 static void warn_row(st_buf *warnings, const st_probe_row *row) {
-    char where[192];
-    snprintf(where, sizeof where, "%s || %s, %s", row->name[0], row->name[1], row->arrangement->title);
+    char pair[ST_PAIR_TEXT], where[192];
+    snprintf(where, sizeof where, "%s, %s", st_row_pair_text(pair, row), row->arrangement->title);
     if (row->n_discarded)
         st_buf_printf(warnings, "%s: the machine slept in %zu round%s, which %s thrown away\n", where, row->n_discarded,
                       row->n_discarded == 1 ? "" : "s", row->n_discarded == 1 ? "was" : "were");

@@ -20,12 +20,20 @@ static double round_reference(const st_probe_row *row, const st_round *round) {
     return arm_wall(round, row->reference ? ST_ARM_SOLO_B : ST_ARM_SOLO_A);
 }
 
+/* Of a batch: what the one call saves, over what it could save. */
+static double round_batch_saved(const st_probe_row *row, const st_round *round, double singles) {
+    double single = arm_wall(round, ST_ARM_SOLO_A);
+    return (singles - arm_wall(round, ST_ARM_BATCHED)) / ((row->k - 1) * single);
+}
+
 static double round_overlap(const st_probe_row *row, const st_round *round) {
+    if (row->k) return round_batch_saved(row, round, row->k * arm_wall(round, ST_ARM_SOLO_A));
     double both = arm_wall(round, ST_ARM_SOLO_A) + arm_wall(round, ST_ARM_SOLO_B);
     return (both - arm_wall(round, ST_ARM_PARALLEL)) / round_reference(row, round);
 }
 
 static double round_overlap_serial(const st_probe_row *row, const st_round *round) {
+    if (row->k) return round_batch_saved(row, round, arm_wall(round, ST_ARM_SERIAL));
     return (arm_wall(round, ST_ARM_SERIAL) - arm_wall(round, ST_ARM_PARALLEL)) / round_reference(row, round);
 }
 
@@ -34,8 +42,7 @@ static double round_overlap_unit(const st_probe_row *row, const st_round *round)
 }
 
 static double round_speedup(const st_probe_row *row, const st_round *round) {
-    (void)row;
-    return arm_wall(round, ST_ARM_SERIAL) / arm_wall(round, ST_ARM_PARALLEL);
+    return arm_wall(round, ST_ARM_SERIAL) / arm_wall(round, row->k ? ST_ARM_BATCHED : ST_ARM_PARALLEL);
 }
 
 static double round_slowdown_a(const st_probe_row *row, const st_round *round) {
@@ -86,8 +93,8 @@ static int interval_of(const st_probe_row *row, round_fn fn, const st_estimate_o
 }
 
 static int factors(st_probe_row *row, const st_estimate_options *options, double *scratch, stretto_error *err) {
-    double a = arm_median(row, ST_ARM_SOLO_A, scratch), b = arm_median(row, ST_ARM_SOLO_B, scratch);
-    row->reference = b < a;
+    double a = arm_median(row, ST_ARM_SOLO_A, scratch);
+    row->reference = row->k == 0 && arm_median(row, ST_ARM_SOLO_B, scratch) < a;
     row->level = options->level;
     int code = interval_of(row, round_overlap, options, scratch, &row->overlap, err);
     if (code != STRETTO_OK || !row->one_unit) return code;
@@ -102,10 +109,19 @@ int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, s
     return code;
 }
 
+static double cpu_share(const st_probe_row *row, enum st_arm arm, double *scratch) {
+    for (size_t i = 0; i < row->n_rounds; i++) {
+        const st_sample *sample = &row->rounds[i].arms[arm];
+        scratch[i] = (double)sample->cpu_ns / (double)sample->wall_ns;
+    }
+    return st_median(scratch, row->n_rounds);
+}
+
 /* Median, spread and outliers of one arm. values and scratch have room for all rounds. */
 static void arm_numbers(st_probe_row *row, enum st_arm arm, double *values, double *scratch, bool *marked) {
     row->median_ns[arm] = arm_median(row, arm, values);
     row->spread[arm] = st_spread_sorted(values, row->n_rounds);
+    row->cpu_share[arm] = cpu_share(row, arm, scratch);
     for (size_t i = 0; i < row->n_rounds; i++) values[i] = arm_wall(&row->rounds[i], arm);
     st_outliers(values, row->n_rounds, marked, scratch);
     for (size_t i = 0; i < row->n_rounds; i++)
@@ -113,7 +129,7 @@ static void arm_numbers(st_probe_row *row, enum st_arm arm, double *values, doub
 }
 
 static void flag_rounds(st_probe_row *row) {
-    double shorter = fmin(row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]);
+    double shorter = row->median_ns[row->reference ? ST_ARM_SOLO_B : ST_ARM_SOLO_A];
     row->n_outliers = row->n_skewed = 0;
     for (size_t i = 0; i < row->n_rounds; i++) {
         st_round *round = &row->rounds[i];
@@ -134,6 +150,13 @@ static void flag_row(st_probe_row *row) {
         if ((row->arms & 1u << arm) && row->spread[arm] > SPREAD_LIMIT) row->flags |= ST_ROW_SPREAD;
 }
 
+static void pair_numbers(st_probe_row *row, double *scratch) {
+    row->slowdown[0] = median_of(row, round_slowdown_a, scratch);
+    row->slowdown[1] = median_of(row, round_slowdown_b, scratch);
+    row->dispatch_ns = fmax(row->dispatch_ns, median_of(row, round_dispatch_b, scratch));
+    row->skew_ns = median_of(row, round_skew, scratch);
+}
+
 int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stretto_error *err) {
     size_t n = row->n_rounds;
     double *values = st_alloc(n, 2 * sizeof *values), *scratch = values + n;
@@ -147,10 +170,8 @@ int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stret
         if (row->arms & 1u << arm) arm_numbers(row, arm, values, scratch, marked);
     flag_rounds(row);
     flag_row(row);
-    row->slowdown[0] = median_of(row, round_slowdown_a, values);
-    row->slowdown[1] = median_of(row, round_slowdown_b, values);
-    row->dispatch_ns = fmax(median_of(row, round_dispatch_a, values), median_of(row, round_dispatch_b, values));
-    row->skew_ns = median_of(row, round_skew, values);
+    row->dispatch_ns = median_of(row, round_dispatch_a, values);
+    if (!row->k) pair_numbers(row, values);
     code = factors(row, options, values, err);
     if (code == STRETTO_OK) code = interval_of(row, round_overlap_serial, options, values, &row->overlap_serial, err);
     if (code == STRETTO_OK) code = interval_of(row, round_speedup, options, values, &row->speedup, err);

@@ -12,11 +12,13 @@ static uint64_t since(uint64_t begin, uint64_t at) {
 int st_pair_open(st_pair *pair, const st_probe_setup *setup, const st_probe_job *job, stretto_error *err) {
     *pair = (st_pair){.setup = setup, .job = job};
     int code = STRETTO_OK;
-    for (unsigned i = 0; i < 2 && code == STRETTO_OK; i++) {
+    unsigned n_queues = job->arrangement->k ? 1 : 2;
+    for (unsigned i = 0; i < 2; i++) {
         pair->step[i] = setup->sides[job->side[i]].steps[job->unit[i]];
         st_event_init(&pair->done[i]);
-        code = st_queue_open(setup->units[job->unit[i]], &pair->queue[i], err);
     }
+    for (unsigned i = 0; i < n_queues && code == STRETTO_OK; i++)
+        code = st_queue_open(setup->units[job->unit[i]], &pair->queue[i], err);
     if (code == STRETTO_OK && job->arrangement->submit == ST_SUBMIT_TWO_THREADS && !setup->virtual_time)
         code = st_starter_create(&pair->starter, err);
     if (code != STRETTO_OK) st_pair_close(pair);
@@ -48,6 +50,22 @@ static int time_serial(st_pair *pair, st_sample *sample, stretto_error *err) {
     return code != STRETTO_OK ? code : time_solo(pair, 1, begin, sample, err);
 }
 
+/* k single calls, as a decoder makes them: each when the one before is done. */
+static int time_singles(st_pair *pair, st_sample *sample, stretto_error *err) {
+    uint64_t begin = st_clock_now(&pair->setup->clock);
+    int code = STRETTO_OK;
+    for (unsigned i = 0; i < pair->job->arrangement->k && code == STRETTO_OK; i++)
+        code = time_solo(pair, 0, begin, sample, err);
+    return code;
+}
+
+static int time_batched(st_pair *pair, st_sample *sample, stretto_error *err) {
+    uint64_t begin = st_clock_now(&pair->setup->clock);
+    int code = st_run_step(pair->queue[0], pair->step[1], &pair->done[0], err);
+    if (code == STRETTO_OK) sample_side(sample, 0, &pair->done[0], begin);
+    return code;
+}
+
 static int time_queued(st_pair *pair, st_sample *sample, stretto_error *err) {
     uint64_t begin = st_clock_now(&pair->setup->clock);
     int first = st_submit(pair->queue[0], pair->step[0], NULL, 0, &pair->done[0], err);
@@ -75,21 +93,37 @@ static int time_parallel(st_pair *pair, st_sample *sample, stretto_error *err) {
     return STRETTO_OK;
 }
 
+static int time_arm(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
+    switch (arm) {
+    case ST_ARM_SOLO_A:
+    case ST_ARM_SOLO_B:
+        return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&pair->setup->clock), sample, err);
+    case ST_ARM_SERIAL:
+        return pair->job->arrangement->k ? time_singles(pair, sample, err) : time_serial(pair, sample, err);
+    case ST_ARM_QUEUED:
+        return time_queued(pair, sample, err);
+    case ST_ARM_BATCHED:
+        return time_batched(pair, sample, err);
+    default:
+        return time_parallel(pair, sample, err);
+    }
+}
+
+/* CPU time that the pair's units have used so far. */
+static uint64_t cpu_now(const st_pair *pair) {
+    const unsigned *unit = pair->job->unit;
+    uint64_t first = st_unit_cpu_ns(pair->setup->units[unit[0]]);
+    return unit[0] == unit[1] ? first : first + st_unit_cpu_ns(pair->setup->units[unit[1]]);
+}
+
 int st_pair_time(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
     const st_probe_setup *setup = pair->setup;
     *sample = (st_sample){0};
     if (setup->evict) setup->evict(setup->evict_arg, pair->job);
     /* Idle pools spin for a while, which would be measured as the slowness of others. */
     for (unsigned i = 0; i < setup->n_units; i++) st_unit_quiet(setup->units[i]);
-    switch (arm) {
-    case ST_ARM_SOLO_A:
-    case ST_ARM_SOLO_B:
-        return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&setup->clock), sample, err);
-    case ST_ARM_SERIAL:
-        return time_serial(pair, sample, err);
-    case ST_ARM_QUEUED:
-        return time_queued(pair, sample, err);
-    default:
-        return time_parallel(pair, sample, err);
-    }
+    uint64_t cpu = cpu_now(pair);
+    int code = time_arm(pair, arm, sample, err);
+    if (code == STRETTO_OK) sample->cpu_ns = cpu_now(pair) - cpu;
+    return code;
 }

@@ -10,7 +10,7 @@ typedef struct st_pair {
     const st_probe_setup *setup;
     const st_probe_job *job;
     const st_step *step[2];
-    st_queue *queue[2]; /* always two, on one unit or on two */
+    st_queue *queue[2]; /* two, on one unit or on two; one for a batch, whose step[1] is the call of k tokens */
     st_event done[2];
     st_starter *starter; /* NULL: one thread submits both */
 } st_pair;

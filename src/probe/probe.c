@@ -42,10 +42,22 @@ static int job_check(const st_probe_setup *setup, const st_probe_job *job, stret
     return job->skip ? STRETTO_OK : job_check_units(setup, job, err);
 }
 
+/* One stream cannot use any overlap within its chain, whatever the factor. */
+static void row_chain(st_probe_row *row, const char *chain) {
+    st_worth *worth = &row->worth[ST_USE_ONE_STREAM];
+    row->chain = true;
+    worth->verdict = ST_WORTH_IMPOSSIBLE;
+    if (chain)
+        snprintf(worth->reason, sizeof worth->reason, "%s is a chain: nothing can run beside it", chain);
+    else
+        snprintf(worth->reason, sizeof worth->reason, "the steps depend on each other");
+}
+
 static void row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job) {
     row->arrangement = job->arrangement;
-    row->chain = job->chain;
-    row->one_unit = !job->skip && job->unit[0] == job->unit[1];
+    if (job->chain) row_chain(row, setup->chain);
+    row->k = job->arrangement->k;
+    row->one_unit = !job->skip && !row->k && job->unit[0] == job->unit[1];
     for (unsigned i = 0; i < 2; i++) {
         snprintf(row->name[i], sizeof row->name[i], "%s", setup->sides[job->side[i]].name);
         if (job->skip) continue;
@@ -56,7 +68,8 @@ static void row_describe(st_probe_row *row, const st_probe_setup *setup, const s
         row->bytes[i] = step->bytes;
         row->operations[i] = step->operations;
     }
-    row->arms = st_pair_arms(row->one_unit);
+    if (row->k) row->name[1][0] = row->unit[1][0] = '\0';
+    row->arms = row->k ? st_batch_arms() : st_pair_arms(row->one_unit);
     for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) row->n_arms += row->arms >> arm & 1;
 }
 
@@ -87,6 +100,7 @@ static void record_begin(st_probe_record *record, const st_probe_setup *setup) {
                           .seed = setup->seed,
                           .rounds = setup->limits.rounds,
                           .budget_ns = setup->limits.budget_ns,
+                          .n_processes = 1,
                           .precision = setup->limits.precision > 0 ? setup->limits.precision : ST_PROBE_PRECISION};
     snprintf(record->title, sizeof record->title, "%s", setup->title ? setup->title : "");
 }

@@ -21,7 +21,7 @@ typedef struct st_probe_job {
     const st_arrangement *arrangement;
     unsigned side[2]; /* a and b: two different sides */
     unsigned unit[2]; /* where each runs: indices into the units */
-    bool chain;       /* the sides are steps of one chain */
+    bool chain;       /* the sides are steps of the setup's chain */
     const char *skip; /* why it cannot be measured here; NULL: measure it */
 } st_probe_job;
 
@@ -43,6 +43,7 @@ typedef struct st_probe_progress {
 
 typedef struct st_probe_setup {
     const char *title;
+    const char *chain; /* names what the jobs' sides are steps of: "token, 1, 2, 3, 4, token"; NULL: it has no name */
     const st_probe_side *sides;
     unsigned n_sides;
     st_unit *const *units;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *st_overlap_name(enum st_overlap verdict) {
@@ -22,9 +23,14 @@ const char *st_cause_name(enum st_cause cause) {
         [ST_CAUSE_ONE_CORE] = "both pinned to one core",
         [ST_CAUSE_OVERSUBSCRIPTION] = "oversubscription",
         [ST_CAUSE_QUEUEING] = "queueing hides dispatch; the unit itself does not overlap",
+        [ST_CAUSE_PROCESS] = "a lock or a context of the process",
         [ST_CAUSE_FIFO] = "a first-in-first-out queue",
         [ST_CAUSE_TIME_SLICED] = "one engine, time-sliced",
+        [ST_CAUSE_BANDWIDTH] = "memory bandwidth",
+        [ST_CAUSE_SHARED_CACHE] = "shared cache",
+        [ST_CAUSE_CLOCK] = "shared clock or power",
         [ST_CAUSE_TRUE_OVERLAP] = "true overlap",
+        [ST_CAUSE_READ_ONCE] = "weights read once for all tokens",
     };
     return names[cause];
 }
@@ -50,13 +56,54 @@ const char *st_cache_name(enum st_cache cache) {
     return cache == ST_CACHE_STEP ? "step" : "warm";
 }
 
+const char *st_use_name(enum st_use use) {
+    static const char *const names[] = {
+        [ST_USE_ONE_STREAM] = "one_stream", [ST_USE_PREFILL] = "prefill", [ST_USE_STREAMS] = "streams"};
+    return names[use];
+}
+
+const char *st_worth_name(enum st_worth_verdict verdict) {
+    static const char *const names[] = {
+        [ST_WORTH_UNKNOWN] = "unknown",           [ST_WORTH_PAYS] = "pays",
+        [ST_WORTH_DOES_NOT_PAY] = "does not pay", [ST_WORTH_IMPOSSIBLE] = "impossible",
+        [ST_WORTH_UNDECIDED] = "undecided",
+    };
+    return names[verdict];
+}
+
+const char *st_control_name(enum st_control control) {
+    static const char *const names[] = {
+        [ST_CONTROL_COMPUTE] = "compute", [ST_CONTROL_BANDWIDTH] = "bandwidth", [ST_CONTROL_CLOCK] = "clock"};
+    return names[control];
+}
+
+const char *st_row_pair_text(char out[ST_PAIR_TEXT], const st_probe_row *row) {
+    snprintf(out, ST_PAIR_TEXT, "%s%s%s", row->name[0], row->k ? "" : " || ", row->name[1]);
+    return out;
+}
+
 const st_interval *st_row_decisive(const st_probe_row *row) {
     return row->one_unit ? &row->overlap_unit : &row->overlap;
 }
 
 double st_row_parallel_rate(const st_probe_row *row) {
+    if (row->k) return row->median_ns[ST_ARM_BATCHED] > 0 ? (double)row->bytes[1] / row->median_ns[ST_ARM_BATCHED] : 0;
     if (!row->bytes[0] || !row->bytes[1] || !(row->median_ns[ST_ARM_PARALLEL] > 0)) return 0;
     return (double)(row->bytes[0] + row->bytes[1]) / row->median_ns[ST_ARM_PARALLEL];
+}
+
+const st_unit_pair *st_record_unit_pair(const st_probe_record *record, const st_probe_row *row) {
+    for (size_t i = 0; i < record->n_unit_pairs; i++) {
+        const st_unit_pair *pair = &record->unit_pairs[i];
+        if (strcmp(pair->unit[0], row->unit[0]) == 0 && strcmp(pair->unit[1], row->unit[1]) == 0) return pair;
+    }
+    return NULL;
+}
+
+const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit) {
+    for (size_t i = 0; i < record->n_peaks; i++)
+        if (strcmp(record->peaks[i].unit, unit) == 0) return &record->peaks[i];
+    return NULL;
 }
 
 double st_row_solo_rate(const st_probe_row *row, unsigned side) {
@@ -81,6 +128,8 @@ st_round *st_row_reserve(st_probe_row *row) {
 void st_probe_record_free(st_probe_record *record) {
     for (size_t i = 0; i < record->n_rows; i++) st_free(record->rows[i].rounds);
     st_free(record->rows);
+    st_free(record->unit_pairs);
+    st_free(record->peaks);
     st_buf_free(&record->warnings);
     *record = (st_probe_record){0};
 }

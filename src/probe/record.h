@@ -21,6 +21,7 @@ typedef struct st_sample {
     uint64_t start_ns[2]; /* when the unit began and ended each side, since the common start */
     uint64_t end_ns[2];
     uint64_t skew_ns; /* how far apart the two sides were submitted; parallel arm only */
+    uint64_t cpu_ns;  /* CPU time that the units of the row used meanwhile, 0: unknown */
 } st_sample;
 
 enum st_round_flag {
@@ -32,6 +33,7 @@ typedef struct st_round {
     uint64_t begin_ns;            /* since the first round */
     st_sample arms[ST_ARM_COUNT]; /* those of the row */
     uint8_t order[ST_ARM_COUNT];  /* enum st_arm in the order of execution, n_arms of them */
+    unsigned process;             /* in which of the record's processes, from 0 */
     unsigned flags;               /* enum st_round_flag */
     unsigned outliers;            /* mask of arms */
 } st_round;
@@ -56,10 +58,35 @@ enum st_cause {
     ST_CAUSE_ONE_CORE,
     ST_CAUSE_OVERSUBSCRIPTION,
     ST_CAUSE_QUEUEING,
+    ST_CAUSE_PROCESS,
     ST_CAUSE_FIFO,
     ST_CAUSE_TIME_SLICED,
+    ST_CAUSE_BANDWIDTH,
+    ST_CAUSE_SHARED_CACHE,
+    ST_CAUSE_CLOCK,
     ST_CAUSE_TRUE_OVERLAP,
+    ST_CAUSE_READ_ONCE, /* of a batched call */
+    ST_CAUSE_COUNT
 };
+
+/* What a pair would be used for. */
+enum st_use { ST_USE_ONE_STREAM, ST_USE_PREFILL, ST_USE_STREAMS, ST_USE_COUNT };
+
+enum st_worth_verdict {
+    ST_WORTH_UNKNOWN, /* the costs that it takes were not measured */
+    ST_WORTH_PAYS,
+    ST_WORTH_DOES_NOT_PAY,
+    ST_WORTH_IMPOSSIBLE, /* the steps depend on each other */
+    ST_WORTH_UNDECIDED,  /* the factor's interval holds the break-even */
+};
+
+typedef struct st_worth {
+    enum st_worth_verdict verdict;
+    bool has_break_even;
+    double break_even; /* the overlap factor at which the best schedule with both units is as good as the best without;
+                          above 1: no overlap would pay */
+    char reason[240];  /* a sentence without full stop; "" when unknown */
+} st_worth;
 
 enum st_stop {
     ST_STOP_ROUNDS,    /* all rounds that were asked for */
@@ -83,9 +110,10 @@ typedef struct st_probe_row {
     const st_arrangement *arrangement; /* of the static table */
     char name[2][ST_PROBE_NAME];       /* of the sides */
     char unit[2][ST_PROBE_NAME];       /* where each ran */
-    bool one_unit;
-    bool chain;                       /* the sides are steps of one chain: in one stream they can never overlap */
-    uint64_t bytes[2], operations[2]; /* of one step, 0: unknown */
+    bool one_unit;                     /* both sides on one unit, each with a queue; false of a batch */
+    bool chain;                        /* the sides are steps of one chain: in one stream they can never overlap */
+    unsigned k; /* > 0: a batch: side 0 alone, k single calls of it against one call of k tokens */
+    uint64_t bytes[2], operations[2]; /* of one step, 0: unknown; of a batch, [1] is the call of k tokens */
     unsigned arms;                    /* mask of 1u << enum st_arm */
     unsigned n_arms;
 
@@ -102,12 +130,13 @@ typedef struct st_probe_row {
     double level; /* of the bootstrap intervals */
     double median_ns[ST_ARM_COUNT];
     double spread[ST_ARM_COUNT];    /* quartile distance over median */
+    double cpu_share[ST_ARM_COUNT]; /* median of CPU time over wall time, 0: unknown */
     unsigned reference;             /* s: the side with the smaller median solo time */
-    st_interval overlap;            /* (Ta + Tb - Tpar) / Ts */
-    st_interval overlap_serial;     /* (Tserial - Tpar) / Ts */
-    st_interval overlap_unit;       /* (Tqueued - Tpar) / Ts, where one_unit */
-    st_interval speedup;            /* Tserial / Tpar */
-    double slowdown[2];             /* of each side: its end in the parallel arm over its solo time */
+    st_interval overlap;            /* (Ta + Tb - Tpar) / Ts; of a batch (k T1 - Tk) / ((k - 1) T1) */
+    st_interval overlap_serial;     /* (Tserial - Tpar) / Ts; of a batch (Tserial - Tk) / ((k - 1) T1) */
+    st_interval overlap_unit;       /* (Tqueued - Tpar) / Ts, where one_unit and no batch */
+    st_interval speedup;            /* Tserial / Tpar, of a batch Tserial / Tk */
+    double slowdown[2];             /* of each side: its end in the parallel arm over its solo time; not of a batch */
     double dispatch_ns;             /* from submission to start, alone: the larger side's median */
     double skew_ns;                 /* median */
     size_t n_outliers, n_skewed;    /* rounds with the flag */
@@ -117,7 +146,41 @@ typedef struct st_probe_row {
     uint64_t rounds_needed; /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
     enum st_cause cause;
     char evidence[320]; /* the numbers behind the cause, in a sentence; never empty */
+    st_worth worth[ST_USE_COUNT];
+
+    /* Measured for the cause where nothing else explained the row: the same pair, so few rounds. */
+    bool has_warm, has_unpinned;
+    st_interval warm;     /* overlap with caches warm */
+    st_interval unpinned; /* overlap with threads that may wander */
 } st_probe_row;
+
+/* Steps whose nature is known, run on a pair of units before any chunk is blamed. */
+enum st_control {
+    ST_CONTROL_COMPUTE,   /* arithmetic in registers */
+    ST_CONTROL_BANDWIDTH, /* streaming reads */
+    ST_CONTROL_CLOCK,     /* a chain of dependent additions, one a cycle: its time shows the clock */
+    ST_CONTROL_COUNT
+};
+
+typedef struct st_control_result {
+    size_t n_rounds; /* 0: not measured, nothing below is valid */
+    double solo_ns[2], parallel_ns, slowdown[2];
+    double solo_rate[2], parallel_rate; /* compute: Gmac/s; bandwidth: GB/s; clock: additions a nanosecond (GHz) of the
+                                           slower side */
+    st_interval overlap;
+} st_control_result;
+
+typedef struct st_unit_pair {
+    char unit[2][ST_PROBE_NAME];
+    st_control_result controls[ST_CONTROL_COUNT];
+} st_unit_pair;
+
+/* What a unit can do at most, measured once. */
+typedef struct st_unit_peaks {
+    char unit[ST_PROBE_NAME];
+    unsigned n_threads;
+    double gb_per_s, gmac_per_s; /* 0: not measured */
+} st_unit_peaks;
 
 enum st_cache { ST_CACHE_STEP, ST_CACHE_WARM };
 
@@ -139,7 +202,14 @@ typedef struct st_probe_record {
     double precision;
     st_probe_row *rows; /* [n_rows] owned */
     size_t n_rows;
-    bool has_conditions; /* a virtual machine has none */
+    st_unit_pair *unit_pairs; /* [n_unit_pairs] owned: those of the rows that are on two units */
+    size_t n_unit_pairs;
+    st_unit_peaks *peaks; /* [n_peaks] owned: of the rows' units */
+    size_t n_peaks;
+    unsigned n_processes; /* whose rounds are in the rows; at least 1 */
+    double join_ns;       /* from the common start of a pair of steps that do nothing until both are known to be done:
+                             what joining and dispatch cost; 0: not measured */
+    bool has_conditions;  /* a virtual machine has none */
     st_conditions before, after;
     uint64_t duration_ns;
     st_buf warnings; /* each ended by a newline, with its remedy; data is NULL when there are none */
@@ -150,15 +220,26 @@ const char *st_overlap_name(enum st_overlap verdict); /* "undecided", "interfere
 const char *st_cause_name(enum st_cause cause);
 const char *st_class_name(enum st_class class_);
 const char *st_stop_name(enum st_stop stop);
-const char *st_cache_name(enum st_cache cache); /* "step", "warm" */
+const char *st_cache_name(enum st_cache cache);           /* "step", "warm" */
+const char *st_use_name(enum st_use use);                 /* "one_stream", "prefill", "streams" */
+const char *st_worth_name(enum st_worth_verdict verdict); /* "unknown", "pays", "does not pay", ... */
+const char *st_control_name(enum st_control control);     /* "compute", "bandwidth", "clock" */
+
+/* "1 || 3", of a batch "1"; returns out. */
+#define ST_PAIR_TEXT (2 * ST_PROBE_NAME + 8)
+const char *st_row_pair_text(char out[ST_PAIR_TEXT], const st_probe_row *row);
 
 /* The factor that decides whether the row overlaps: overlap_unit where both sides are on one unit, else overlap. */
 const st_interval *st_row_decisive(const st_probe_row *row);
 
-/* Bytes of both sides over the time of their parallel arm, or of one side over its solo time, in GB/s; 0 when the bytes
- * are unknown. */
+/* Bytes of both sides over the time of their parallel arm (of a batch, of its one call over its time), or of one side
+ * over its solo time, in GB/s; 0 when the bytes are unknown. */
 double st_row_parallel_rate(const st_probe_row *row);
 double st_row_solo_rate(const st_probe_row *row, unsigned side);
+
+/* The controls of a row's pair of units, and the peaks of a unit; NULL where there are none. */
+const st_unit_pair *st_record_unit_pair(const st_probe_record *record, const st_probe_row *row);
+const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit);
 
 /* Room for one more round, zeroed, counted in n_rounds only by the caller. NULL when memory is out. */
 st_round *st_row_reserve(st_probe_row *row);

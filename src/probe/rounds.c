@@ -88,7 +88,8 @@ static int cold_calls(run *r, stretto_error *err) {
     for (unsigned side = 0; side < 2; side++) {
         if (!r->plan->cold[side]) continue;
         st_sample sample;
-        int code = st_pair_time(&r->pair, side ? ST_ARM_SOLO_B : ST_ARM_SOLO_A, &sample, err);
+        enum st_arm arm = side == 0 ? ST_ARM_SOLO_A : r->row->k ? ST_ARM_BATCHED : ST_ARM_SOLO_B;
+        int code = st_pair_time(&r->pair, arm, &sample, err);
         if (code != STRETTO_OK) return code;
         r->row->cold_ns[side] = sample.wall_ns;
     }
@@ -103,7 +104,7 @@ static int warm_up(run *r, stretto_error *err) {
     uint64_t end = deadline > now ? now + (deadline - now) / 4 : now;
     while (!row->steady && row->n_warm_up < WARM_UP_MOST && !cancelled(r->setup)) {
         st_sample sample;
-        int code = st_pair_time(&r->pair, ST_ARM_PARALLEL, &sample, err);
+        int code = st_pair_time(&r->pair, row->k ? ST_ARM_BATCHED : ST_ARM_PARALLEL, &sample, err);
         if (code != STRETTO_OK) return code;
         walls[row->n_warm_up++] = (double)sample.wall_ns;
         row->steady = st_steady(walls, row->n_warm_up, WARM_UP_WINDOW, WARM_UP_TOLERANCE);
@@ -225,5 +226,6 @@ int st_row_measure(const st_probe_setup *setup, const st_row_plan *plan, st_prob
     if (open) st_pair_close(&r.pair);
     if (code == STRETTO_OK) return code;
     row->error = problem;
-    return st_fail(err, code, "%s || %s, %s: %s", row->name[0], row->name[1], row->arrangement->name, problem.text);
+    char pair[ST_PAIR_TEXT];
+    return st_fail(err, code, "%s, %s: %s", st_row_pair_text(pair, row), row->arrangement->name, problem.text);
 }

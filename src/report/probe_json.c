@@ -36,6 +36,11 @@ static uint64_t sample_begin(const st_round *round, enum st_arm arm) {
     return round->begin_ns;
 }
 
+static uint64_t sample_process(const st_round *round, enum st_arm arm) {
+    (void)arm;
+    return round->process;
+}
+
 static json_t *series(const st_probe_row *row, sample_fn fn, enum st_arm arm) {
     json_t *list = json_array();
     for (size_t i = 0; i < row->n_rounds; i++) st_json_append(&list, st_json_count(fn(&row->rounds[i], arm)));
@@ -61,10 +66,13 @@ static json_t *samples(const st_probe_row *row) {
         snprintf(key, sizeof key, "%s_ns", st_arm_name(arm));
         if (row->arms & 1u << arm) st_json_set(&object, key, series(row, sample_wall, arm));
     }
-    st_json_set(&object, "parallel_a_end_ns", series(row, sample_end_a, ST_ARM_PARALLEL));
-    st_json_set(&object, "parallel_b_end_ns", series(row, sample_end_b, ST_ARM_PARALLEL));
-    st_json_set(&object, "skew_ns", series(row, sample_skew, ST_ARM_PARALLEL));
-    st_json_set(&object, "begin_ns", series(row, sample_begin, ST_ARM_PARALLEL));
+    if (!row->k) {
+        st_json_set(&object, "parallel_a_end_ns", series(row, sample_end_a, ST_ARM_PARALLEL));
+        st_json_set(&object, "parallel_b_end_ns", series(row, sample_end_b, ST_ARM_PARALLEL));
+        st_json_set(&object, "skew_ns", series(row, sample_skew, ST_ARM_PARALLEL));
+    }
+    st_json_set(&object, "begin_ns", series(row, sample_begin, ST_ARM_SOLO_A));
+    st_json_set(&object, "process", series(row, sample_process, ST_ARM_SOLO_A));
     st_json_set(&object, "order", orders(row));
     return object;
 }
@@ -102,9 +110,28 @@ static json_t *classes(const st_probe_row *row) {
 }
 
 static json_t *rates(const st_probe_row *row) {
-    json_t *object = two(st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
-    st_json_set(&object, "parallel", st_json_real(st_row_parallel_rate(row)));
+    json_t *object = json_object();
+    st_json_set(&object, "a", st_json_real(st_row_solo_rate(row, 0)));
+    if (!row->k) st_json_set(&object, "b", st_json_real(st_row_solo_rate(row, 1)));
+    st_json_set(&object, row->k ? "batched" : "parallel", st_json_real(st_row_parallel_rate(row)));
     return object;
+}
+
+static json_t *by_arm(const st_probe_row *row, const double values[ST_ARM_COUNT]) {
+    json_t *object = json_object();
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
+        if (row->arms & 1u << arm) st_json_set(&object, st_arm_name(arm), st_json_real(values[arm]));
+    return object;
+}
+
+static void set_pair_numbers(json_t **object, const st_probe_row *row) {
+    if (row->one_unit) st_json_set(object, "overlap_factor_unit", st_json_interval(&row->overlap_unit));
+    st_json_set(object, "slowdown_a", st_json_real(row->slowdown[0]));
+    st_json_set(object, "slowdown_b", st_json_real(row->slowdown[1]));
+    st_json_set(object, "skew_ns", nanoseconds(row->skew_ns));
+    if (row->has_warm) st_json_set(object, "overlap_factor_warm", st_json_interval(&row->warm));
+    if (row->has_unpinned) st_json_set(object, "overlap_factor_unpinned", st_json_interval(&row->unpinned));
+    st_json_set(object, "classes", classes(row));
 }
 
 static void set_numbers(json_t **object, const st_probe_row *row) {
@@ -115,21 +142,30 @@ static void set_numbers(json_t **object, const st_probe_row *row) {
     }
     st_json_set(object, "overlap_factor", st_json_interval(&row->overlap));
     st_json_set(object, "overlap_factor_serial", st_json_interval(&row->overlap_serial));
-    if (row->one_unit) st_json_set(object, "overlap_factor_unit", st_json_interval(&row->overlap_unit));
     st_json_set(object, "speedup", st_json_interval(&row->speedup));
-    st_json_set(object, "slowdown_a", st_json_real(row->slowdown[0]));
-    st_json_set(object, "slowdown_b", st_json_real(row->slowdown[1]));
     st_json_set(object, "bootstrap_level", st_json_real(row->level));
     st_json_set(object, "dispatch_ns", nanoseconds(row->dispatch_ns));
-    st_json_set(object, "skew_ns", nanoseconds(row->skew_ns));
-    json_t *spread = json_object();
-    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
-        if (row->arms & 1u << arm) st_json_set(&spread, st_arm_name(arm), st_json_real(row->spread[arm]));
-    st_json_set(object, "spread", spread);
+    st_json_set(object, "spread", by_arm(row, row->spread));
+    if (row->cpu_share[ST_ARM_SOLO_A] > 0) st_json_set(object, "cpu_per_wall", by_arm(row, row->cpu_share));
     if (row->bytes[0] && row->bytes[1]) st_json_set(object, "gb_per_s", rates(row));
-    st_json_set(object, "classes", classes(row));
+    if (!row->k) set_pair_numbers(object, row);
     st_json_set(object, "flagged", flagged(row));
     st_json_set(object, "samples", samples(row));
+}
+
+/* Only what is known; NULL when memory is out, which st_json_set passes on. */
+static json_t *worth(const st_probe_row *row) {
+    json_t *object = json_object();
+    for (unsigned use = 0; use < ST_USE_COUNT; use++) {
+        const st_worth *w = &row->worth[use];
+        if (w->verdict == ST_WORTH_UNKNOWN) continue;
+        json_t *one = json_object();
+        st_json_set(&one, "break_even", w->has_break_even ? st_json_real(w->break_even) : json_null());
+        st_json_set(&one, "verdict", json_string(st_worth_name(w->verdict)));
+        st_json_set(&one, "reason", st_json_text(w->reason));
+        st_json_set(&object, st_use_name(use), one);
+    }
+    return object;
 }
 
 static void set_verdict(json_t **object, const st_probe_row *row) {
@@ -139,29 +175,34 @@ static void set_verdict(json_t **object, const st_probe_row *row) {
                     row->rounds_needed == ST_ROUNDS_NEVER ? json_null() : st_json_count(row->rounds_needed));
     st_json_set(object, "cause", json_string(st_cause_name(row->cause)));
     st_json_set(object, "evidence", st_json_text(row->evidence));
-    if (!row->chain) return;
-    json_t *one = json_object(), *worth = json_object();
-    st_json_set(&one, "verdict", json_string("impossible"));
-    st_json_set(&one, "reason", json_string(ST_CHAIN_REASON));
-    st_json_set(&worth, "one_stream", one);
-    st_json_set(object, "worth", worth);
+    json_t *uses = worth(row);
+    if (!uses || json_object_size(uses) > 0)
+        st_json_set(object, "worth", uses);
+    else
+        json_decref(uses);
 }
 
 static void set_cold(json_t **object, const char *key, uint64_t ns) {
     if (ns) st_json_set(object, key, st_json_count(ns));
 }
 
+static void set_sides(json_t **object, const st_probe_row *row) {
+    static const char *const keys[2][2] = {{"bytes_b", "operations_b"}, {"bytes_batched", "operations_batched"}};
+    st_json_set(object, "a", st_json_text(row->name[0]));
+    if (!row->k) st_json_set(object, "b", st_json_text(row->name[1]));
+    st_json_set(object, "arrangement", json_string(row->arrangement->name));
+    if (row->k) st_json_set(object, "k", st_json_count(row->k));
+    st_json_set(object, "unit_a", st_json_text(row->unit[0]));
+    if (!row->k) st_json_set(object, "unit_b", st_json_text(row->unit[1]));
+    st_json_set(object, "bytes_a", st_json_count(row->bytes[0]));
+    st_json_set(object, keys[row->k > 0][0], st_json_count(row->bytes[1]));
+    st_json_set(object, "operations_a", st_json_count(row->operations[0]));
+    st_json_set(object, keys[row->k > 0][1], st_json_count(row->operations[1]));
+}
+
 static json_t *row_json(const st_probe_row *row) {
     json_t *object = json_object();
-    st_json_set(&object, "a", st_json_text(row->name[0]));
-    st_json_set(&object, "b", st_json_text(row->name[1]));
-    st_json_set(&object, "arrangement", json_string(row->arrangement->name));
-    st_json_set(&object, "unit_a", st_json_text(row->unit[0]));
-    st_json_set(&object, "unit_b", st_json_text(row->unit[1]));
-    st_json_set(&object, "bytes_a", st_json_count(row->bytes[0]));
-    st_json_set(&object, "bytes_b", st_json_count(row->bytes[1]));
-    st_json_set(&object, "operations_a", st_json_count(row->operations[0]));
-    st_json_set(&object, "operations_b", st_json_count(row->operations[1]));
+    set_sides(&object, row);
     st_json_set(&object, "rounds", st_json_count(row->n_rounds));
     st_json_set(&object, "discarded", st_json_count(row->n_discarded));
     st_json_set(&object, "warm_up", st_json_count(row->n_warm_up));
@@ -195,6 +236,50 @@ static json_t *warnings(const st_buf *lines) {
     return list;
 }
 
+/* ---- units ---- */
+
+static json_t *peaks(const st_probe_record *record) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < record->n_peaks; i++) {
+        const st_unit_peaks *p = &record->peaks[i];
+        json_t *object = json_object();
+        st_json_set(&object, "name", st_json_text(p->unit));
+        st_json_set(&object, "threads", st_json_count(p->n_threads));
+        st_json_set(&object, "gb_per_s", p->gb_per_s > 0 ? st_json_real(p->gb_per_s) : json_null());
+        st_json_set(&object, "gmac_per_s", p->gmac_per_s > 0 ? st_json_real(p->gmac_per_s) : json_null());
+        st_json_append(&list, object);
+    }
+    return list;
+}
+
+static json_t *control(const st_control_result *c) {
+    json_t *object = json_object(), *rate = two(c->solo_rate[0], c->solo_rate[1]);
+    st_json_set(&rate, "parallel", st_json_real(c->parallel_rate));
+    st_json_set(&object, "rounds", st_json_count(c->n_rounds));
+    st_json_set(&object, "solo_a_ns", nanoseconds(c->solo_ns[0]));
+    st_json_set(&object, "solo_b_ns", nanoseconds(c->solo_ns[1]));
+    st_json_set(&object, "parallel_ns", nanoseconds(c->parallel_ns));
+    st_json_set(&object, "slowdown_a", st_json_real(c->slowdown[0]));
+    st_json_set(&object, "slowdown_b", st_json_real(c->slowdown[1]));
+    st_json_set(&object, "rate", rate);
+    st_json_set(&object, "overlap_factor", st_json_interval(&c->overlap));
+    return object;
+}
+
+static json_t *controls(const st_probe_record *record) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < record->n_unit_pairs; i++) {
+        const st_unit_pair *pair = &record->unit_pairs[i];
+        json_t *object = json_object();
+        st_json_set(&object, "unit_a", st_json_text(pair->unit[0]));
+        st_json_set(&object, "unit_b", st_json_text(pair->unit[1]));
+        for (unsigned k = 0; k < ST_CONTROL_COUNT; k++)
+            if (pair->controls[k].n_rounds) st_json_set(&object, st_control_name(k), control(&pair->controls[k]));
+        st_json_append(&list, object);
+    }
+    return list;
+}
+
 static bool interrupted(const st_probe_record *record) {
     for (size_t i = 0; i < record->n_rows; i++)
         if (record->rows[i].stop == ST_STOP_CANCELLED) return true;
@@ -217,6 +302,10 @@ json_t *st_probe_json(const st_probe_record *record, const st_origin *origin) {
         st_json_set(&object, "before", conditions(&record->before));
         st_json_set(&object, "after", conditions(&record->after));
     }
+    st_json_set(&object, "processes", st_json_count(record->n_processes));
+    st_json_set(&object, "join_ns", record->join_ns > 0 ? nanoseconds(record->join_ns) : json_null());
+    st_json_set(&object, "units", peaks(record));
+    st_json_set(&object, "controls", controls(record));
     st_json_set(&object, "warnings", warnings(&record->warnings));
     for (size_t i = 0; i < record->n_rows; i++) st_json_append(&rows, row_json(&record->rows[i]));
     st_json_set(&object, "pairs", rows);

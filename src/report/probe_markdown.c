@@ -21,7 +21,8 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
     st_buf_text(out, "\nScope: can two steps run at the same time here, and why or why not?\n\n## TL;DR\n\n");
     for (size_t i = 0; i < record->n_rows; i++) {
         const st_probe_row *row = &record->rows[i];
-        st_buf_printf(out, "- %s || %s, %s: ", row->name[0], row->name[1], row->arrangement->title);
+        char pair[ST_PAIR_TEXT];
+        st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, row), row->arrangement->title);
         if (row->n_rounds == 0)
             st_buf_text(out, "not measured.\n");
         else
@@ -75,22 +76,25 @@ static void interval(st_buf *out, const st_interval *factor) {
 }
 
 static void result_line(st_buf *out, const st_probe_row *row) {
-    st_figure figure[4];
-    for (unsigned arm = 0; arm < 4; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
+    st_figure figure[ST_ARM_COUNT];
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
     st_buf_printf(out, "| %s | %s | %s | %s | %s |", row->arrangement->title, figure[ST_ARM_SOLO_A],
-                  figure[ST_ARM_SOLO_B], figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL]);
+                  row->k ? "" : figure[ST_ARM_SOLO_B], figure[ST_ARM_SERIAL],
+                  figure[row->k ? ST_ARM_BATCHED : ST_ARM_PARALLEL]);
     interval(out, &row->overlap);
     interval(out, &row->overlap_serial);
     if (row->one_unit)
         interval(out, &row->overlap_unit);
     else
         st_buf_text(out, " |");
-    st_buf_printf(out, " %.2f (%.2f to %.2f) | %.2f, %.2f | %zu |\n", row->speedup.value, row->speedup.lo,
-                  row->speedup.hi, row->slowdown[0], row->slowdown[1], row->n_rounds);
+    st_buf_printf(out, " %.2f (%.2f to %.2f) |", row->speedup.value, row->speedup.lo, row->speedup.hi);
+    if (!row->k) st_buf_printf(out, " %.2f, %.2f", row->slowdown[0], row->slowdown[1]);
+    st_buf_printf(out, " | %zu |\n", row->n_rounds);
 }
 
 static void results(st_buf *out, const st_probe_row *rows, size_t n) {
-    st_buf_printf(out, "\n## Results: %s || %s\n\n| arrangement | ", rows->name[0], rows->name[1]);
+    char pair[ST_PAIR_TEXT];
+    st_buf_printf(out, "\n## Results: %s\n\n| arrangement | ", st_row_pair_text(pair, rows));
     cell(out, rows->name[0]);
     st_buf_text(out, " (ms) | ");
     cell(out, rows->name[1]);

@@ -17,8 +17,8 @@ static const char *short_name(const st_probe_row *row, unsigned side) {
 }
 
 static void head_line(st_buf *out, const st_probe_row *row) {
-    char pair[2 * ST_PROBE_NAME + 8], solo[2][ST_PROBE_NAME + 8];
-    snprintf(pair, sizeof pair, "%s || %s", row->name[0], row->name[1]);
+    char pair[ST_PAIR_TEXT], solo[2][ST_PROBE_NAME + 8];
+    st_row_pair_text(pair, row);
     for (unsigned i = 0; i < 2; i++) snprintf(solo[i], sizeof solo[i], "solo %s", short_name(row, i));
     if (strlen(pair) > LABEL) {
         st_buf_printf(out, "  %s (a and b)\n", pair);
@@ -34,15 +34,15 @@ static void table_line(st_buf *out, const st_probe_row *row) {
         st_buf_printf(out, "%7s%7s%7s%9s%8s\n", "-", "-", "-", "-", "-");
         return;
     }
-    st_figure figure[4], factor, lo, hi, slow[2];
+    st_figure figure[ST_ARM_COUNT], factor, lo, hi, slow[2] = {"-", "-"};
     char interval[64];
-    for (unsigned arm = 0; arm < 4; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
-    for (unsigned i = 0; i < 2; i++) st_figure_ratio(slow[i], row->slowdown[i]);
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) st_figure_ms(figure[arm], row->median_ns[arm]);
+    for (unsigned i = 0; i < 2 && !row->k; i++) st_figure_ratio(slow[i], row->slowdown[i]);
     snprintf(interval, sizeof interval, "%s to %s", st_figure_ratio(lo, row->overlap.lo),
              st_figure_ratio(hi, row->overlap.hi));
-    st_buf_printf(out, "%7s%7s%7s%9s%8s  %-13s%5s%5s\n", figure[ST_ARM_SOLO_A], figure[ST_ARM_SOLO_B],
-                  figure[ST_ARM_SERIAL], figure[ST_ARM_PARALLEL], st_figure_ratio(factor, row->overlap.value), interval,
-                  slow[0], slow[1]);
+    st_buf_printf(out, "%7s%7s%7s%9s%8s  %-13s%5s%5s\n", figure[ST_ARM_SOLO_A], row->k ? "-" : figure[ST_ARM_SOLO_B],
+                  figure[ST_ARM_SERIAL], figure[row->k ? ST_ARM_BATCHED : ST_ARM_PARALLEL],
+                  st_figure_ratio(factor, row->overlap.value), interval, slow[0], slow[1]);
 }
 
 static uint64_t slowest_cold(const st_probe_row *rows, size_t n) {
@@ -98,7 +98,8 @@ static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         const st_probe_row *rows = &record->rows[i];
         n = st_rows_of_pair(record, i);
-        st_buf_printf(out, "  %s || %s\n", rows->name[0], rows->name[1]);
+        char pair[ST_PAIR_TEXT];
+        st_buf_printf(out, "  %s\n", st_row_pair_text(pair, rows));
         for (size_t k = 0; k < n; k++) verdict(out, &rows[k], color);
         if (rows->chain) st_buf_printf(out, "  %-*s one stream: no, %s\n", LABEL, "worth it?", ST_CHAIN_REASON);
         if (i + n < record->n_rows) st_buf_text(out, "\n");
@@ -124,7 +125,8 @@ void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *
 
 void st_probe_progress_text(st_buf *out, const st_probe_progress *progress) {
     const st_probe_row *row = progress->row;
-    st_buf_printf(out, "probing %s || %s, %s: ", row->name[0], row->name[1], row->arrangement->title);
+    char pair[ST_PAIR_TEXT];
+    st_buf_printf(out, "probing %s, %s: ", st_row_pair_text(pair, row), row->arrangement->title);
     if (progress->rounds == 0)
         st_buf_text(out, "warming up");
     else

@@ -60,8 +60,9 @@ const char *st_cache_text(enum st_cache cache) {
     return cache == ST_CACHE_STEP ? "caches as in a real step" : "caches warm";
 }
 
+/* What one side does in batches is told with the first pair that it is in. */
 static bool same_pair(const st_probe_row *x, const st_probe_row *y) {
-    return strcmp(x->name[0], y->name[0]) == 0 && strcmp(x->name[1], y->name[1]) == 0;
+    return strcmp(x->name[0], y->name[0]) == 0 && (y->k || strcmp(x->name[1], y->name[1]) == 0);
 }
 
 size_t st_rows_of_pair(const st_probe_record *record, size_t first) {

@@ -276,6 +276,17 @@ class Spike(support.CommandTest):
 
 
 class Probe(support.CommandTest):
+    def check_batch(self, row, rounds):
+        k, samples = row["k"], row["samples"]
+        self.assertEqual(row["arrangement"], f"batch-{k}")
+        self.assertNotIn("b", row)
+        for arm in ("solo_a", "serial", "batched"):
+            self.assertEqual(len(samples[arm + "_ns"]), rounds)
+            self.assertAlmostEqual(row[arm + "_ns"], statistics.median(samples[arm + "_ns"]), delta=1)
+        factors = [(k * a - t) / ((k - 1) * a) for a, t in zip(samples["solo_a_ns"], samples["batched_ns"])]
+        self.assertAlmostEqual(row["overlap_factor"]["value"], statistics.median(factors), 6)
+        self.assertEqual(row["operations_batched"], k * row["operations_a"])
+
     def check_row(self, row, rounds):
         samples = row["samples"]
         arms = ["solo_a", "solo_b", "serial", "parallel"] + (["queued"] if row["unit_a"] == row["unit_b"] else [])
@@ -305,9 +316,15 @@ class Probe(support.CommandTest):
         if CORES > 1:
             self.assertNotEqual(rows["two-units"]["unit_a"], rows["two-units"]["unit_b"])
         for row in got["pairs"]:
-            self.assertEqual((row["a"], row["b"]), ("1", "3"))
-            if row.get("samples"):
+            self.assertEqual((row["a"], row.get("b", "3")), ("1", "3"))
+            if "k" in row:
+                self.check_batch(row, 10)
+            elif row.get("samples"):
                 self.check_row(row, 10)
+        self.assertEqual([row["k"] for row in got["pairs"] if "k" in row], [2, 4, 8])
+        if CORES > 1:
+            self.assertEqual(rows["processes"]["unit_b"], "process:" + rows["two-units"]["unit_b"])
+            self.assertGreater(rows["processes"]["cpu_per_wall"]["parallel"], 0)
         self.assertEqual(got["cache"], "step")
         for key in ("version", "command_line", "host", "seed"):
             self.assertIn(key, got)
@@ -350,7 +367,10 @@ class Probe(support.CommandTest):
         finally:
             os.sched_setaffinity(0, allowed)
         rows = {row["arrangement"]: row for row in got["pairs"]}
-        self.assertIn("one core", json.dumps(rows["two-units"]))
+        for name in ("two-units", "processes"):
+            self.assertIn("one core", json.dumps(rows[name]))
+            self.assertNotIn("samples", rows[name])
+        self.assertTrue(rows["batch-4"]["samples"])
         self.assertTrue(rows["one-unit"]["samples"])
 
     def test_text_and_files(self):

@@ -97,10 +97,12 @@ static void every_round_has_every_arm_once_in_a_new_order(void **state) {
         for (unsigned k = 0; k < row->n_arms; k++) seen |= 1u << row->rounds[i].order[k];
         assert_int_equal(seen, row->arms);
         first[row->rounds[i].order[0]]++;
-        for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) assert_true(row->rounds[i].arms[arm].wall_ns > 0);
+        for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
+            assert_int_equal(row->rounds[i].arms[arm].wall_ns > 0, row->arms >> arm & 1);
         if (i) assert_true(row->rounds[i].begin_ns > row->rounds[i - 1].begin_ns);
     }
-    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) assert_in_range(first[arm], 2, 20);
+    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
+        if (row->arms & 1u << arm) assert_in_range(first[arm], 2, 20);
     rig_close(&r);
 }
 
@@ -183,6 +185,29 @@ static void outliers_are_flagged_and_kept(void **state) {
     assert_int_equal(flagged, row->n_outliers);
     assert_near(row->overlap.value, 1, 0.01);
     assert_int_equal(row->verdict, ST_OVERLAP_OVERLAPS);
+    rig_close(&r);
+}
+
+static void a_batched_call_is_set_against_single_ones(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, (st_mock_options){0}, &fifo, 1,
+             (rig_pair){.a_ns = 5 * MS, .b_ns = 8 * MS, .a_bytes = 50 * MS, .b_bytes = 60 * MS});
+    r.jobs[0].arrangement = st_arrangement_find("batch-4", NULL);
+    st_probe_row *row = rig_run(&r);
+    assert_int_equal(r.code, 0);
+    assert_int_equal(row->k, 4);
+    assert_string_equal(row->name[1], "");
+    assert_false(row->one_unit);
+    assert_int_equal(row->arms, 1u << ST_ARM_SOLO_A | 1u << ST_ARM_SERIAL | 1u << ST_ARM_BATCHED);
+    assert_true(row->median_ns[ST_ARM_SOLO_A] == 5 * MS && row->median_ns[ST_ARM_SERIAL] == 20 * MS);
+    assert_true(row->median_ns[ST_ARM_BATCHED] == 8 * MS);
+    assert_near(row->overlap.value, (4 * 5 - 8) / (3 * 5.0), 1e-9);
+    assert_near(row->overlap_serial.value, row->overlap.value, 1e-9);
+    assert_true(row->speedup.value == 2.5);
+    assert_int_equal(row->verdict, ST_OVERLAP_OVERLAPS);
+    assert_near(st_row_solo_rate(row, 0), 10, 1e-9);
+    assert_near(st_row_parallel_rate(row), 7.5, 1e-9);
     rig_close(&r);
 }
 
@@ -425,6 +450,7 @@ int main(void) {
         cmocka_unit_test(it_stops_at_a_look_when_precise_enough),
         cmocka_unit_test(the_budget_ends_it_but_not_before_ten_rounds),
         cmocka_unit_test(outliers_are_flagged_and_kept),
+        cmocka_unit_test(a_batched_call_is_set_against_single_ones),
         cmocka_unit_test(the_cold_first_call_stands_apart),
         cmocka_unit_test(cancelling_keeps_the_rounds),
         cmocka_unit_test(a_dying_unit_ends_its_row_and_keeps_the_rounds),
