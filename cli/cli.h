@@ -33,6 +33,9 @@ void cli_write(cli *cx, const void *bytes, size_t n);
 void cli_printf(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_quoted(cli *cx, const char *bytes, size_t n); /* in quotes; what is no text as escapes */
 void cli_name(cli *cx, const char *bytes, size_t n);   /* a name out of a file: control characters as ? */
+/* Writes and pushes n bytes at once, as a whole: for results that come one by one. While the reader of a pipe does not
+ * read it waits; after Ctrl-C for ten seconds at most. As cli_flush. */
+int cli_emit(cli *cx, const void *bytes, size_t n, stretto_error *err);
 /* Pushes what was written to its destination. STRETTO_E_IO when that, or an earlier write, failed. */
 int cli_flush(cli *cx, stretto_error *err);
 

@@ -5,20 +5,11 @@
 #include "base/error.h"
 #include "input.h"
 #include "json_out.h"
-#include "run/generate.h"
+#include "run.h"
 #include "spike.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct run_options {
-    session_options session;
-    const char *prompt, *file, *ids, *system;
-    uint32_t n, top_k, repeat_last;
-    double temperature, top_p, min_p, repeat_penalty;
-    uint64_t seed;
-    bool chat, special, ignore_end, dump_ids, quiet, json;
-} run_options;
 
 /* One run, and where its tokens go as they come. */
 typedef struct run_work {
@@ -33,19 +24,22 @@ typedef struct run_work {
     stretto_error failed; /* inside the callback */
 } run_work;
 
-static int encode_chat(run_work *w, const st_buf *text, stretto_error *err) {
+static int encode_chat(session *s, const run_options *o, const st_buf *text, st_ids *ids, stretto_error *err) {
     st_chat_turn turns[2];
     size_t n = 0;
-    if (w->o->system) turns[n++] = (st_chat_turn){.role = "system", .text = w->o->system, .len = strlen(w->o->system)};
+    if (o->system) turns[n++] = (st_chat_turn){.role = "system", .text = o->system, .len = strlen(o->system)};
     turns[n++] = (st_chat_turn){.role = "user", .text = text->len ? text->data : "", .len = text->len};
-    return st_chat_encode(w->s.tok, turns, n, &w->prompt, err);
+    return st_chat_encode(s->tok, turns, n, ids, err);
+}
+
+int run_encode(session *s, const run_options *o, const st_buf *text, st_ids *ids, stretto_error *err) {
+    if (o->chat) return encode_chat(s, o, text, ids, err);
+    return session_encode(s, text, o->special, st_tokenizer_adds_bos(s->tok), ids, err);
 }
 
 static int encode_prompt(run_work *w, const st_buf *text, stretto_error *err) {
     uint64_t start = st_now_ns();
-    bool bos = st_tokenizer_adds_bos(w->s.tok);
-    int rc = w->o->chat ? encode_chat(w, text, err)
-                        : session_encode(&w->s, text, w->o->special, bos, &w->prompt, err);
+    int rc = run_encode(&w->s, w->o, text, &w->prompt, err);
     w->tokenize_ns = st_now_ns() - start;
     return rc;
 }
@@ -71,6 +65,16 @@ static int read_prompt(run_work *w, stretto_error *err) {
 
 /* ---- output ---- */
 
+int run_decode(const st_tokenizer *tok, const run_options *o, int32_t id, bool first, st_utf8_stream *stream,
+               st_buf *text, stretto_error *err) {
+    st_buf bytes = {0};
+    int rc = st_tokenizer_decode(tok, id, o->special, o->chat && first, &bytes, err);
+    if (!rc) st_utf8_push(stream, bytes.data, bytes.len, text);
+    if (!rc && (bytes.failed || text->failed)) rc = st_fail_memory(err, "the text", text->len);
+    st_buf_free(&bytes);
+    return rc;
+}
+
 static void show_text(run_work *w) {
     if (w->o->json || w->o->dump_ids) return;
     cli_write(w->cx, w->text.data, w->text.len);
@@ -81,11 +85,7 @@ static int take_id(void *arg, int32_t id) {
     run_work *w = arg;
     int rc = st_ids_add(&w->ids, id, &w->failed);
     if (!rc && w->o->dump_ids && !w->o->json) cli_printf(w->cx, "%s%d", w->ids.len > 1 ? " " : "", id);
-    st_buf bytes = {0};
-    if (!rc) rc = st_tokenizer_decode(w->s.tok, id, w->o->special, w->o->chat && w->ids.len == 1, &bytes, &w->failed);
-    if (!rc) st_utf8_push(&w->stream, bytes.data, bytes.len, &w->text);
-    if (!rc && (bytes.failed || w->text.failed)) rc = st_fail_memory(&w->failed, "the text", w->text.len);
-    st_buf_free(&bytes);
+    if (!rc) rc = run_decode(w->s.tok, w->o, id, w->ids.len == 1, &w->stream, &w->text, &w->failed);
     show_text(w);
     return rc ? rc : cli_flush(w->cx, &w->failed);
 }
@@ -107,6 +107,7 @@ static const char *end_reason(enum st_finish finish) {
     case ST_FINISH_CONTEXT:
         return "the context is full";
     case ST_FINISH_STOPPED:
+    case ST_FINISH_ERROR:
         break;
     }
     return "interrupted";
@@ -142,6 +143,16 @@ static json_t *result_json(const run_work *w, const st_generate_result *r) {
 
 /* ---- the run ---- */
 
+st_sampler_options run_sampling(const run_options *o) {
+    return (st_sampler_options){.temperature = o->temperature,
+                                .top_k = o->top_k,
+                                .top_p = o->top_p,
+                                .min_p = o->min_p,
+                                .repeat_penalty = o->repeat_penalty,
+                                .repeat_last = o->repeat_last,
+                                .seed = o->seed};
+}
+
 static void warn_unused_sampling(const run_work *w) {
     const run_options *o = w->o;
     const char *option = o->top_k ? "--top-k" : o->top_p < 1 ? "--top-p" : o->min_p > 0 ? "--min-p" : NULL;
@@ -151,14 +162,7 @@ static void warn_unused_sampling(const run_work *w) {
 }
 
 static int make_sampler(const run_work *w, st_sampler **sampler, stretto_error *err) {
-    const run_options *o = w->o;
-    st_sampler_options options = {.temperature = o->temperature,
-                                  .top_k = o->top_k,
-                                  .top_p = o->top_p,
-                                  .min_p = o->min_p,
-                                  .repeat_penalty = o->repeat_penalty,
-                                  .repeat_last = o->repeat_last,
-                                  .seed = o->seed};
+    st_sampler_options options = run_sampling(w->o);
     warn_unused_sampling(w);
     return st_sampler_create(sampler, &options, w->s.model->n_vocab, err);
 }
@@ -215,6 +219,8 @@ static int run(run_work *w, stretto_error *err) {
 
 static int run_run(cli *cx, const void *options, stretto_error *err) {
     run_work w = {.cx = cx, .o = options};
+    if (w.o->prompts) return run_streams(cx, w.o, err);
+    if (w.o->verify) return st_fail(err, STRETTO_E_USAGE, "--verify is for --prompts");
     int rc = run(&w, err);
     st_buf_free(&w.text);
     st_ids_free(&w.ids);
@@ -234,6 +240,13 @@ static const cli_option run_table[] = {
              "-p nor -f"},
     {.name = "ids", .kind = CLI_FILE, .at = AT(ids), .value = "FILE",
      .help = "the prompt as token ids, taken as they are"},
+    {.name = "prompts", .kind = CLI_FILE, .at = AT(prompts), .value = "FILE",
+     .help = "many prompts as streams: a JSON object a line, with id, prompt, n and seed (the last two may be missing); "
+             "prints a JSON object for each, in order of completion"},
+    {.name = "streams", .kind = CLI_COUNT, .at = AT(streams), .value = "N", .preset = "4", .least = 1, .most = 256,
+     .help = "how many of --prompts are worked on at once"},
+    {.name = "verify", .kind = CLI_FLAG, .at = AT(verify),
+     .help = "run each of --prompts once more by itself, and fail if an id differs"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(n), .value = "N", .preset = "256", .most = 1000000,
      .help = "most tokens to generate"},
     {.name = "chat", .kind = CLI_FLAG, .at = AT(chat), .help = "wrap the prompt in the model's own chat template"},
@@ -266,11 +279,13 @@ static const cli_option run_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON at the end: ids, text, times"},
     {0},
 };
-static const char *const run_usages[] = {"-m MODEL (-p TEXT | -f FILE) [-n N] [--chat] [options]", NULL};
+static const char *const run_usages[] = {"-m MODEL (-p TEXT | -f FILE) [-n N] [--chat] [options]",
+                                         "-m MODEL --prompts FILE.jsonl [--streams N] [--verify] [options]", NULL};
 static const cli_example run_examples[] = {
     {"stretto run -m smollm2 --chat -p \"Why is the sky blue?\"", "ask, in the model's own chat form"},
     {"stretto run -m smollm2 -p \"Once upon a time\" --temp 0.8 --top-p 0.95", "continue a text, sampled"},
     {"git log -5 | stretto run -m gemma3-270m -n 100", "the prompt from standard input"},
+    {"stretto run -m smollm2 --prompts jobs.jsonl --streams 8 >results.jsonl", "many prompts, eight at a time"},
     {"CHUNK_PIPELINE_SPIKE=1 stretto run -m smollm2 -p hi", "probe chunks 1 and 3 once before decoding"},
     {0},
 };

@@ -6,11 +6,16 @@
 #include "token/utf8.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define POLL_MS 200
+#define PATIENCE_NS 10000000000u /* with a reader that does not read, once we are to stop */
+#define PIECE 4096              /* what a pipe that has room takes without blocking (PIPE_BUF) */
 
 #define PROGRESS_NS 80000000u /* as often as an eye can read it, and no step of a measurement waits for a terminal */
 
@@ -84,6 +89,34 @@ int cli_flush(cli *cx, stretto_error *err) {
     if (cx->out_errno == EBADF)
         return st_fail(err, STRETTO_E_IO, "standard output is closed: nowhere to write results");
     return st_fail(err, STRETTO_E_IO, "cannot write results to standard output: %s", strerror(cx->out_errno));
+}
+
+/* True when output takes a piece; false when it is time to give up. A signal does not break a result in two. */
+static bool wait_for_room(const cli *cx) {
+    uint64_t since = 0;
+    for (;;) {
+        struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+        int n = poll(&out, 1, POLL_MS);
+        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* an error of the file is told by write */
+        if (!cli_stopped(cx)) continue;
+        if (since == 0) since = st_now_ns();
+        if (st_now_ns() - since > PATIENCE_NS) return false;
+    }
+}
+
+int cli_emit(cli *cx, const void *bytes, size_t n, stretto_error *err) {
+    int rc = cli_flush(cx, err);
+    for (const char *at = bytes; !rc && n > 0;) {
+        if (!wait_for_room(cx))
+            return st_fail(err, STRETTO_E_STOPPED, "interrupted, and nobody reads standard output: results are lost");
+        ssize_t done = write(STDOUT_FILENO, at, n < PIECE ? n : PIECE);
+        if (done < 0 && errno != EINTR && errno != EAGAIN) {
+            remember(cx);
+            rc = cli_flush(cx, err);
+        }
+        if (done > 0) at += done, n -= (size_t)done;
+    }
+    return rc;
 }
 
 void cli_note(cli *cx, const char *fmt, ...) {

@@ -82,7 +82,7 @@ int session_place(session *s, bool all_used, stretto_error *err) {
     return rc ? rc : cli_lanes_assign(&s->lanes, s->n_chunks, s->unit_of, all_used ? &s->cx->log : NULL, err);
 }
 
-static int choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err) {
+int session_choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err) {
     uint32_t own = s->model->n_ctx_train ? s->model->n_ctx_train : UINT32_MAX;
     uint32_t asked = s->options->ctx;
     if (asked > own)
@@ -98,18 +98,22 @@ static int choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32
     return STRETTO_OK;
 }
 
+enum st_kv_type session_kv_type(const session *s) {
+    return s->options->kv_type && strcmp(s->options->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16;
+}
+
 int session_open_chain(session *s, uint32_t needed, uint32_t wanted, uint32_t max_logits, stretto_error *err) {
     const session_options *o = s->options;
     int rc = s->n_chunks ? STRETTO_OK : session_place(s, true, err);
     uint32_t n_ctx = 0;
-    if (!rc) rc = choose_ctx(s, needed, wanted > needed ? wanted : needed, &n_ctx, err);
+    if (!rc) rc = session_choose_ctx(s, needed, wanted > needed ? wanted : needed, &n_ctx, err);
     if (rc) return rc;
     st_chain_options options = {
         .model = s->model,
         .spans = s->spans,
         .n_chunks = s->n_chunks,
         .units = s->unit_of,
-        .kv_type = o->kv_type && strcmp(o->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16,
+        .kv_type = session_kv_type(s),
         .n_ctx = n_ctx,
         .max_batch = o->batch,
         .max_logits = max_logits,

@@ -77,7 +77,11 @@ int session_encode(session *s, const st_buf *text, bool special, bool bos, st_id
 int session_open_model(session *s, stretto_error *err);
 /* Splits and places the chunks. all_used: warn of a unit that has no chunk. */
 int session_place(session *s, bool all_used, stretto_error *err);
-/* A context for `needed` positions, and for `wanted` where the model or --ctx allow it. max_logits: see
+/* Positions of a context for `needed`, and for `wanted` where the model or --ctx allow it. STRETTO_E_INPUT, by how much,
+ * when what is needed does not fit. */
+int session_choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err);
+enum st_kv_type session_kv_type(const session *s);
+/* A chain with a context for `needed` positions, and for `wanted` where the model or --ctx allow it. max_logits: see
  * st_chain_options. Places the chunks first if need be. STRETTO_E_INPUT, by how much, when what is needed does not fit.
  */
 int session_open_chain(session *s, uint32_t needed, uint32_t wanted, uint32_t max_logits, stretto_error *err);

@@ -110,7 +110,7 @@ static uint32_t most_threads(const st_chain *chain) {
     uint32_t threads = 1;
     for (uint32_t i = 0; i < chain->n_chunks; i++) {
         st_unit_info info;
-        st_unit_info_get(chain->calls[i].unit, &info);
+        st_unit_info_get(chain->placement->units[i], &info);
         if (info.n_threads > threads) threads = info.n_threads;
     }
     return threads;

@@ -1,48 +1,71 @@
-/* SPDX-License-Identifier: MIT
- * Streaming weights through the caches, so that a step finds them as a real step would. */
-#include "device/chain_impl.h"
+/* SPDX-License-Identifier: MIT */
+#include "device/stream.h"
 
-#include <string.h>
+#include "base/error.h"
 
-/* Reads one word of every cache line. */
-static uint64_t read_lines(const uint8_t *data, size_t bytes) {
-    uint64_t sum = 0, word;
-    for (size_t i = 0; i + sizeof word <= bytes; i += 64) {
-        memcpy(&word, data + i, sizeof word);
-        sum += word;
+#include <stdlib.h>
+
+/* The chunk before `end` that owns a layer. */
+static uint32_t owner_of(const st_stream *s, uint32_t end, uint32_t layer) {
+    uint32_t c = 0;
+    while (c + 1 < end && s->chunks[c].span.last < layer) c++;
+    return c;
+}
+
+int st_stream_open(st_stream **out, const st_chunk *chunks, uint32_t n_chunks, enum st_kv_type kv_type, uint32_t n_ctx,
+                   uint32_t max_rows, stretto_error *err) {
+    *out = NULL;
+    st_stream *s = calloc(1, sizeof *s);
+    if (!s) return st_fail_memory(err, "stream", sizeof *s);
+    *s = (st_stream){.chunks = chunks, .n_chunks = n_chunks, .n_ctx = n_ctx};
+    s->kv = calloc(n_chunks, sizeof *s->kv);
+    int code = s->kv ? STRETTO_OK : st_fail_memory(err, "stream", n_chunks * sizeof *s->kv);
+    for (uint32_t i = 0; i < n_chunks && !code; i++) {
+        const st_chunk *chunk = &chunks[i];
+        code = st_kv_create(&s->kv[i], chunk->model, chunk->span, kv_type, n_ctx, max_rows, err);
+        for (uint32_t b = 0; b < chunk->n_borrowed && !code; b++)
+            st_kv_borrow(s->kv[i], chunk->borrowed[b], s->kv[owner_of(s, i, chunk->borrowed[b])]);
     }
-    return sum;
+    if (code)
+        st_stream_close(s);
+    else
+        *out = s;
+    return code;
 }
 
-static uint64_t read_matrix(const st_matrix *m, uint64_t *sum) {
-    size_t bytes = m->data ? m->strip_bytes * st_matrix_strips(m) : 0;
-    *sum += read_lines(m->data, bytes);
-    return bytes;
+void st_stream_close(st_stream *s) {
+    if (!s) return;
+    for (uint32_t i = s->kv ? s->n_chunks : 0; i-- > 0;) st_kv_free(s->kv[i]);
+    free(s->kv);
+    free(s);
 }
 
-static uint64_t read_chunk(const st_chunk *chunk, uint64_t *sum) {
+uint64_t st_stream_kv_bytes(const st_stream *s) {
     uint64_t bytes = 0;
-    for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++)
-        for (uint32_t m = 0; m < ST_LAYER_MATRICES; m++)
-            bytes += read_matrix(st_layer_matrix(&chunk->model->layers[i], m), sum);
-    if (chunk->head) bytes += read_matrix(&chunk->model->head, sum);
+    for (uint32_t i = 0; i < s->n_chunks; i++) bytes += s->kv[i]->bytes;
     return bytes;
 }
 
-static bool listed(const uint32_t *list, uint32_t n, uint32_t item) {
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i] == item) return true;
-    return false;
+/* Position n sees n - window + 1 and later; a ring holds the last `capacity` of all positions that were ever stored. */
+static int check_layer(const st_stream *s, const st_kv *kv, uint32_t layer, uint32_t n, stretto_error *err) {
+    uint32_t window = kv->model->layers[layer].window, capacity = kv->own[layer - kv->span.first].capacity;
+    if (!window || !capacity || s->n_stored <= capacity) return STRETTO_OK;
+    if ((uint64_t)n + capacity + 1 >= (uint64_t)s->n_stored + window) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_USAGE, "cannot go back to position %u: layer %u holds only the last %u of %u", n, layer,
+                   capacity, s->n_stored);
 }
 
-void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes) {
-    uint64_t done = 0, pass, sum = 0;
-    do {
-        pass = 0;
-        for (uint32_t c = 0; c < chain->n_chunks; c++)
-            if (!listed(except, n_except, c)) pass += read_chunk(&chain->chunks[c], &sum);
-        done += pass;
-    } while (pass && done < min_bytes);
-    volatile uint64_t sink = sum; /* keeps the reads */
-    (void)sink;
+int st_stream_truncate(st_stream *s, uint32_t n, stretto_error *err) {
+    if (n > s->n_past) return st_fail(err, STRETTO_E_USAGE, "cannot go back to position %u from %u", n, s->n_past);
+    int code = STRETTO_OK;
+    for (uint32_t i = 0; i < s->n_chunks; i++)
+        for (uint32_t l = s->chunks[i].span.first; l <= s->chunks[i].span.last && !code; l++)
+            code = check_layer(s, s->kv[i], l, n, err);
+    if (!code) s->n_past = n;
+    return code;
+}
+
+void st_stream_reset(st_stream *s) {
+    for (uint32_t i = 0; i < s->n_chunks; i++) st_kv_reset(s->kv[i], s->n_stored);
+    s->n_past = s->n_stored = 0;
 }

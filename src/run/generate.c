@@ -15,7 +15,9 @@ const char *st_finish_name(enum st_finish finish) {
     case ST_FINISH_CONTEXT:
         return "context";
     case ST_FINISH_STOPPED:
-        return "stopped";
+        return "cancelled";
+    case ST_FINISH_ERROR:
+        return "error";
     }
     return "unknown";
 }

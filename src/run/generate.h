@@ -14,8 +14,9 @@ enum st_finish {
     ST_FINISH_END,     /* the model ended its turn */
     ST_FINISH_CONTEXT, /* the context is full */
     ST_FINISH_STOPPED, /* the cancel flag, or a callback that wanted no more */
+    ST_FINISH_ERROR,   /* a unit failed */
 };
-const char *st_finish_name(enum st_finish finish); /* "length", "end", "context", "stopped" */
+const char *st_finish_name(enum st_finish finish); /* "length", "end", "context", "cancelled", "error" */
 
 typedef struct st_generate_options {
     const int32_t *prompt; /* [n_prompt], at least 1 */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ * Many prompts as streams: results as JSON, one line each, in order of completion. */
+#include "run.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "input.h"
+#include "json_out.h"
+#include "prompts.h"
+#include "run/streams.h"
+#include "stat/stat.h"
+
+#include <stdlib.h>
+
+/* What --verify compares with, of one prompt. */
+typedef struct kept {
+    int32_t *ids;
+    uint32_t n;
+    enum st_finish finish;
+    bool there; /* it was run to its end, or to where it was cancelled */
+} kept;
+
+typedef struct streams_work {
+    cli *cx;
+    const run_options *o;
+    session s;
+    cli_prompts prompts;
+    st_ids *ids;                  /* [prompts.n] */
+    st_job *jobs;                 /* [prompts.n] */
+    st_sampler_options *sampling; /* [prompts.n] */
+    kept *kept;                   /* [prompts.n]; NULL without --verify */
+    double *first_ms;             /* [prompts.n] of those that have a first token */
+    uint32_t n_first, n_done, n_cancelled, n_failed;
+    uint32_t n_ctx;
+    st_streams *streams;
+    stretto_error failed; /* inside a callback */
+} streams_work;
+
+/* ---- prompts ---- */
+
+static int read_prompts(streams_work *w, stretto_error *err) {
+    st_buf text = {0};
+    int rc = cli_read_file(w->cx, w->o->prompts, &text, err);
+    if (!rc) rc = cli_prompts_parse(&w->prompts, w->o->prompts, &text, w->o->n, w->o->seed, err);
+    st_buf_free(&text);
+    return rc;
+}
+
+static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
+    const cli_prompt *p = &w->prompts.list[i];
+    int rc = run_encode(&w->s, w->o, &p->text, &w->ids[i], err);
+    if (!rc && w->ids[i].len == 0)
+        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" is empty: it has no tokens to go on from",
+                     w->o->prompts, p->line);
+    if (!rc && w->ids[i].len > INT32_MAX / 2)
+        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" has %zu tokens", w->o->prompts, p->line,
+                     w->ids[i].len);
+    w->sampling[i] = run_sampling(w->o);
+    w->sampling[i].seed = p->seed;
+    w->jobs[i] = (st_job){.prompt = w->ids[i].data,
+                          .n_prompt = (uint32_t)w->ids[i].len,
+                          .n_max = p->n,
+                          .sampler = &w->sampling[i]};
+    return rc;
+}
+
+static int encode_prompts(streams_work *w, stretto_error *err) {
+    size_t n = w->prompts.n;
+    w->ids = calloc(n, sizeof *w->ids);
+    w->jobs = calloc(n, sizeof *w->jobs);
+    w->sampling = calloc(n, sizeof *w->sampling);
+    w->first_ms = calloc(n, sizeof *w->first_ms);
+    w->kept = w->o->verify ? calloc(n, sizeof *w->kept) : NULL;
+    if (!w->ids || !w->jobs || !w->sampling || !w->first_ms || (w->o->verify && !w->kept))
+        return st_fail_memory(err, "the prompts", n * sizeof *w->jobs);
+    int rc = STRETTO_OK;
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading the prompts");
+        rc = encode_prompt(w, i, err);
+    }
+    return rc;
+}
+
+/* The context of every stream: room for the longest prompt and what is to follow it. */
+static int choose_ctx(streams_work *w, stretto_error *err) {
+    uint32_t wanted = 0;
+    int rc = STRETTO_OK;
+    for (size_t i = 0; i < w->prompts.n && !rc; i++) {
+        stretto_error why;
+        uint32_t all = w->jobs[i].n_prompt + w->jobs[i].n_max;
+        if (all > wanted) wanted = all;
+        rc = session_choose_ctx(&w->s, w->jobs[i].n_prompt, wanted, &w->n_ctx, &why);
+        if (rc)
+            st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", w->o->prompts, w->prompts.list[i].line, why.text);
+    }
+    return rc;
+}
+
+/* ---- results ---- */
+
+static int result_text(const streams_work *w, const st_job_result *r, st_buf *text, stretto_error *err) {
+    st_utf8_stream stream = {0};
+    int rc = STRETTO_OK;
+    for (uint32_t i = 0; i < r->n_ids && !rc; i++)
+        rc = run_decode(w->s.tok, w->o, r->ids[i], i == 0, &stream, text, err);
+    st_utf8_finish(&stream, text);
+    return rc;
+}
+
+static int print_result(streams_work *w, const st_job_result *r, stretto_error *err) {
+    st_buf text = {0}, line = {0};
+    int rc = result_text(w, r, &text, err);
+    json_t *root = json_pack("{s:O, s:o, s:o, s:s, s:i}", "id", w->prompts.list[r->job].id, "ids",
+                             cli_json_ids(r->ids, r->n_ids), "text", cli_json_text(text.data, text.len), "finish_reason",
+                             st_finish_name(r->finish), "prompt_tokens", (int)w->jobs[r->job].n_prompt);
+    st_json_set(&root, "prefill_ms", st_json_real((double)r->prefill_ns / 1e6));
+    st_json_set(&root, "decode_ms", st_json_real((double)r->decode_ns / 1e6));
+    st_json_set(&root, "ttft_ms", st_json_real((double)r->first_token_ns / 1e6));
+    st_json_set(&root, "wait_ms", st_json_real((double)r->wait_ns / 1e6));
+    if (r->error) st_json_set(&root, "error", st_json_text(r->error->text));
+    st_json_write(&line, root, true);
+    if (!rc && (text.failed || line.failed)) rc = st_fail_memory(err, "a result", text.len);
+    if (!rc) rc = cli_emit(w->cx, line.data, line.len, err);
+    st_buf_free(&line);
+    st_buf_free(&text);
+    return rc;
+}
+
+static int keep(streams_work *w, const st_job_result *r, stretto_error *err) {
+    kept *k = &w->kept[r->job];
+    k->ids = calloc((size_t)r->n_ids + 1, sizeof *k->ids);
+    if (!k->ids) return st_fail_memory(err, "a result", r->n_ids * sizeof *k->ids);
+    for (uint32_t i = 0; i < r->n_ids; i++) k->ids[i] = r->ids[i];
+    k->n = r->n_ids;
+    k->finish = r->finish;
+    k->there = r->finish != ST_FINISH_ERROR;
+    return STRETTO_OK;
+}
+
+static int take_result(void *arg, const st_job_result *r) {
+    streams_work *w = arg;
+    w->n_cancelled += r->finish == ST_FINISH_STOPPED;
+    w->n_failed += r->finish == ST_FINISH_ERROR;
+    if (r->n_ids > 0) w->first_ms[w->n_first++] = (double)r->first_token_ns / 1e6;
+    int rc = print_result(w, r, &w->failed);
+    if (!rc && w->kept) rc = keep(w, r, &w->failed);
+    cli_progress(w->cx, "%u of %zu prompts", ++w->n_done, w->prompts.n);
+    return rc;
+}
+
+/* ---- the same once more, one after the other ---- */
+
+typedef struct serial {
+    const kept *expected;
+    uint32_t n;
+} serial;
+
+static int compare_id(void *arg, int32_t id) {
+    serial *v = arg;
+    if (v->n == v->expected->n || v->expected->ids[v->n] != id) return 1;
+    v->n++;
+    return v->n == v->expected->n && v->expected->finish == ST_FINISH_STOPPED;
+}
+
+static int verify_one(streams_work *w, size_t i, stretto_error *err) {
+    const kept *k = &w->kept[i];
+    st_sampler *sampler = NULL;
+    serial v = {.expected = k};
+    st_generate_result r;
+    stretto_error stopped = {0};
+    if (!k->there || (k->n == 0 && k->finish == ST_FINISH_STOPPED)) return STRETTO_OK;
+    int rc = st_sampler_create(&sampler, &w->sampling[i], w->s.model->n_vocab, err);
+    if (rc) return rc;
+    st_generate_options options = {.prompt = w->jobs[i].prompt,
+                                   .n_prompt = w->jobs[i].n_prompt,
+                                   .n_max = w->jobs[i].n_max,
+                                   .sampler = sampler,
+                                   .tok = w->o->ignore_end ? NULL : w->s.tok,
+                                   .on_id = compare_id,
+                                   .arg = &v};
+    st_chain_reset(w->s.chain);
+    rc = st_generate(w->s.chain, &options, &r, &stopped);
+    st_sampler_free(sampler);
+    bool same = v.n == k->n && r.finish == k->finish;
+    if (rc && rc != STRETTO_E_STOPPED) return st_fail(err, rc, "%s", stopped.text);
+    if (same) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_INTERNAL, "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end",
+                   w->o->prompts, w->prompts.list[i].line, v.n + 1, k->n);
+}
+
+static int verify(streams_work *w, stretto_error *err) {
+    uint32_t n = 0;
+    int rc = session_open_chain(&w->s, w->n_ctx, w->n_ctx, 0, err);
+    for (size_t i = 0; i < w->prompts.n && !rc; i++) {
+        if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
+        cli_progress(w->cx, "verifying %zu of %zu prompts", i + 1, w->prompts.n);
+        rc = verify_one(w, i, err);
+        n += w->kept[i].there;
+    }
+    cli_progress_end(w->cx);
+    if (!rc && !w->o->quiet) cli_note(w->cx, "verified: the ids of %u prompts are those of serial runs", n);
+    return rc;
+}
+
+/* ---- the run ---- */
+
+static int open_streams(streams_work *w, stretto_error *err) {
+    const run_options *o = w->o;
+    st_station_options station = {.units = w->s.unit_of, .reads = true, .decodes = true};
+    st_streams_options options = {
+        .model = w->s.model,
+        .spans = w->s.spans,
+        .n_chunks = w->s.n_chunks,
+        .stations = &station,
+        .n_stations = 1,
+        .kv_type = session_kv_type(&w->s),
+        .n_ctx = w->n_ctx,
+        .n_streams = o->streams,
+        .prompt_rows = o->session.batch,
+        .mix = true,
+        .tok = o->ignore_end ? NULL : w->s.tok,
+        .cancel = w->cx->stop,
+    };
+    return st_streams_open(&w->streams, &options, err);
+}
+
+static void print_stats(streams_work *w) {
+    if (w->o->quiet) return;
+    st_streams_stats stats = st_streams_stats_get(w->streams);
+    double seconds = (double)stats.wall_ns / 1e9;
+    char ended[96] = "";
+    if (w->n_cancelled || w->n_failed)
+        snprintf(ended, sizeof ended, ", %u cancelled, %u failed", w->n_cancelled, w->n_failed);
+    cli_note(w->cx, "%zu prompts in %u streams%s: %.2f s, %.1f tokens/s generated, %.1f read", w->prompts.n,
+             w->o->streams, ended, seconds, (double)stats.n_decoded / seconds, (double)stats.n_prompt / seconds);
+    if (w->n_first > 0)
+        cli_note(w->cx, "first token after %.1f ms (median, from the start); KV of all streams: %.1f MB",
+                 st_median(w->first_ms, w->n_first), (double)st_streams_kv_bytes(w->streams) / 1e6);
+}
+
+static int run_all(streams_work *w, stretto_error *err) {
+    st_streams_events events = {.on_result = take_result, .arg = w};
+    int rc = st_streams_run(w->streams, w->jobs, (uint32_t)w->prompts.n, &events, err);
+    cli_progress_end(w->cx);
+    if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
+    print_stats(w);
+    if (rc == STRETTO_E_STOPPED)
+        st_fail(err, rc, "interrupted: %zu prompts finished, %u cancelled", w->prompts.n - w->n_cancelled - w->n_failed,
+                w->n_cancelled);
+    st_streams_close(w->streams);
+    w->streams = NULL;
+    return rc || !w->o->verify ? rc : verify(w, err);
+}
+
+static int check_options(const run_options *o, stretto_error *err) {
+    if (o->prompt || o->file || o->ids)
+        return st_fail(err, STRETTO_E_USAGE, "--prompts has the prompts: no -p, -f or --ids beside it");
+    if (o->dump_ids || o->json)
+        return st_fail(err, STRETTO_E_USAGE, "--prompts prints JSON lines with text and ids: no --json or --dump-ids");
+    return o->system && !o->chat ? st_fail(err, STRETTO_E_USAGE, "--system is for --chat") : STRETTO_OK;
+}
+
+static int run(streams_work *w, stretto_error *err) {
+    int rc = check_options(w->o, err);
+    if (!rc) rc = read_prompts(w, err);
+    if (!rc) rc = session_open_file(&w->s, w->cx, &w->o->session, err);
+    if (!rc) rc = session_open_tokenizer(&w->s, err);
+    if (!rc) rc = encode_prompts(w, err);
+    if (!rc) rc = session_open_model(&w->s, err);
+    if (!rc) rc = session_place(&w->s, true, err);
+    if (!rc) rc = choose_ctx(w, err);
+    if (!rc) rc = open_streams(w, err);
+    return rc ? rc : run_all(w, err);
+}
+
+int run_streams(cli *cx, const run_options *o, stretto_error *err) {
+    streams_work w = {.cx = cx, .o = o};
+    int rc = run(&w, err);
+    st_streams_close(w.streams);
+    for (size_t i = 0; i < w.prompts.n; i++) {
+        if (w.ids) st_ids_free(&w.ids[i]);
+        if (w.kept) free(w.kept[i].ids);
+    }
+    free(w.ids);
+    free(w.jobs);
+    free(w.sampling);
+    free(w.kept);
+    free(w.first_ms);
+    cli_prompts_free(&w.prompts);
+    session_close(&w.s);
+    return rc;
+}

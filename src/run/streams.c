@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/streams.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "run/streams_impl.h"
+
+#define PROMPT_ROWS 128
+
+/* ---- opening ---- */
+
+static int check_stations(const st_streams_options *o, stretto_error *err) {
+    bool reads = false, decodes = false;
+    if (o->n_stations == 0 || o->n_stations > ST_STATIONS_MAX)
+        return st_fail(err, STRETTO_E_USAGE, "%u stations: expected 1 to %d", o->n_stations, ST_STATIONS_MAX);
+    for (uint32_t i = 0; i < o->n_stations; i++) {
+        reads = reads || o->stations[i].reads;
+        decodes = decodes || o->stations[i].decodes;
+    }
+    if (!reads || !decodes)
+        return st_fail(err, STRETTO_E_USAGE, "no station %s", reads ? "decodes" : "reads prompts");
+    return STRETTO_OK;
+}
+
+/* Fills in what was left open. */
+static int set_options(st_streams *e, const st_streams_options *options, stretto_error *err) {
+    st_streams_options *o = &e->o;
+    *o = *options;
+    if (o->n_streams == 0 || o->n_streams > ST_STREAMS_MAX)
+        return st_fail(err, STRETTO_E_USAGE, "%u streams: expected 1 to %d", o->n_streams, ST_STREAMS_MAX);
+    if (o->depth > ST_PASS_MAX_AFTER)
+        return st_fail(err, STRETTO_E_USAGE, "%u passes in flight: at most %d", o->depth, ST_PASS_MAX_AFTER);
+    if (o->lookup && (o->n_streams > 1 || o->ahead))
+        return st_fail(err, STRETTO_E_USAGE, "speculation is for one stream, whose every step waits for the one before");
+    if (o->n_ctx == 0 || o->n_ctx > INT32_MAX - 1)
+        return st_fail(err, STRETTO_E_USAGE, "a context of %u positions: expected 1 to %d", o->n_ctx, INT32_MAX - 1);
+    if (o->rows == 0 || o->rows > o->n_streams) o->rows = o->n_streams;
+    if (o->depth == 0) o->depth = 1;
+    if (o->prompt_rows == 0) o->prompt_rows = PROMPT_ROWS;
+    if (o->prompt_rows > o->n_ctx) o->prompt_rows = o->n_ctx;
+    if (o->prompt_depth == 0) o->prompt_depth = 1;
+    uint32_t tokens = o->lookup ? 1 + ST_LOOKUP_MAX : 1;
+    e->max_wanted = (o->mix ? o->n_streams : o->rows) * tokens;
+    e->max_rows = o->rows * tokens + o->prompt_rows;
+    return check_stations(o, err);
+}
+
+static int open_station(st_streams *e, uint32_t i, stretto_error *err) {
+    const st_station_options *o = &e->o.stations[i];
+    st_station *s = &e->stations[i];
+    s->reads = o->reads;
+    s->decodes = o->decodes;
+    s->flights = st_alloc(e->o.depth, sizeof *s->flights);
+    if (!s->flights) return st_fail_memory(err, "passes", e->o.depth * sizeof *s->flights);
+    st_flights_prepare(e, s);
+    int code = st_placement_open(&s->placement, e->o.model, e->o.spans, e->o.n_chunks, o->units, e->max_rows, err);
+    for (uint32_t f = 0; f < e->o.depth && !code; f++) {
+        st_flight *flight = &s->flights[f];
+        flight->shares = st_alloc(e->o.n_streams, sizeof *flight->shares);
+        if (!flight->shares) return st_fail_memory(err, "passes", e->o.n_streams * sizeof *flight->shares);
+        code = st_pass_open(&flight->pass, s->placement, e->max_rows, e->max_wanted, NULL, err);
+    }
+    return code;
+}
+
+static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
+    const st_streams_options *o = &e->o;
+    uint32_t most = o->prompt_rows > ST_LOOKUP_MAX ? o->prompt_rows : ST_LOOKUP_MAX + 1;
+    slot->ids = st_alloc((size_t)o->n_ctx + 1, sizeof *slot->ids);
+    if (!slot->ids) return st_fail_memory(err, "a stream's ids", (o->n_ctx + 1ull) * sizeof *slot->ids);
+    int code = st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most,
+                              err);
+    return code || !o->lookup ? code : st_lookup_create(&slot->lookup, o->n_ctx, err);
+}
+
+int st_streams_open(st_streams **out, const st_streams_options *options, stretto_error *err) {
+    *out = NULL;
+    st_streams *e = st_alloc(1, sizeof *e);
+    if (!e) return st_fail_memory(err, "streams", sizeof *e);
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->arrived, NULL);
+    int code = set_options(e, options, err);
+    if (!code) {
+        e->stations = st_alloc(e->o.n_stations, sizeof *e->stations);
+        e->slots = st_alloc(e->o.n_streams, sizeof *e->slots);
+        if (!e->stations || !e->slots) code = st_fail_memory(err, "streams", e->o.n_streams * sizeof *e->slots);
+    }
+    for (uint32_t i = 0; !code && i < e->o.n_stations; i++) code = open_station(e, i, err);
+    for (uint32_t i = 0; !code && i < e->o.n_streams; i++) code = open_slot(e, &e->slots[i], err);
+    if (code)
+        st_streams_close(e);
+    else
+        *out = e;
+    return code;
+}
+
+static void close_station(const st_streams *e, st_station *s) {
+    for (uint32_t f = 0; s->flights && f < e->o.depth; f++) {
+        st_pass_close(s->flights[f].pass);
+        st_free(s->flights[f].shares);
+    }
+    st_free(s->flights);
+    st_placement_close(s->placement);
+}
+
+void st_streams_close(st_streams *e) {
+    if (!e) return;
+    for (uint32_t i = 0; e->slots && i < e->o.n_streams; i++) {
+        st_stream_close(e->slots[i].stream);
+        st_sampler_free(e->slots[i].sampler);
+        st_lookup_free(e->slots[i].lookup);
+        st_free(e->slots[i].ids);
+    }
+    for (uint32_t i = 0; e->stations && i < e->o.n_stations; i++) close_station(e, &e->stations[i]);
+    st_free(e->slots);
+    st_free(e->stations);
+    pthread_cond_destroy(&e->arrived);
+    pthread_mutex_destroy(&e->lock);
+    st_free(e);
+}
+
+/* ---- a run ---- */
+
+static int check_job(const st_streams *e, const st_job *job, uint32_t index, stretto_error *err) {
+    if (job->n_prompt == 0)
+        return st_fail(err, STRETTO_E_INPUT, "prompt %u is empty: it has no tokens to go on from", index);
+    if (job->n_prompt > e->o.n_ctx)
+        return st_fail(err, STRETTO_E_INPUT, "prompt %u has %u tokens, but the context has room for %u: %u too many", index,
+                       job->n_prompt, e->o.n_ctx, job->n_prompt - e->o.n_ctx);
+    for (uint32_t i = 0; i < job->n_prompt; i++)
+        if (job->prompt[i] < 0 || (uint32_t)job->prompt[i] >= e->o.model->n_vocab)
+            return st_fail(err, STRETTO_E_INPUT, "prompt %u: token id %d at position %u is not in the vocabulary of %u",
+                           index, job->prompt[i], i, e->o.model->n_vocab);
+    return STRETTO_OK;
+}
+
+static int make_sampler(const st_streams *e, st_slot *slot, stretto_error *err) {
+    st_sampler_free(slot->sampler);
+    slot->sampler = NULL;
+    if (!slot->job->sampler) return STRETTO_OK;
+    int code = st_sampler_create(&slot->sampler, slot->job->sampler, e->o.model->n_vocab, err);
+    if (code) return code;
+    if (st_sampler_is_argmax(slot->sampler)) {
+        st_sampler_free(slot->sampler);
+        slot->sampler = NULL;
+    }
+    for (uint32_t i = 0; slot->sampler && i < slot->job->n_prompt; i++)
+        st_sampler_accept(slot->sampler, slot->job->prompt[i]);
+    return STRETTO_OK;
+}
+
+static st_station *reading_station(const st_streams *e) {
+    st_station *least = NULL;
+    for (uint32_t i = 0; i < e->o.n_stations; i++) {
+        st_station *s = &e->stations[i];
+        if (s->reads && !s->dead && (!least || s->n_slots < least->n_slots)) least = s;
+    }
+    return least;
+}
+
+static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_error *err) {
+    slot->index = e->next_job++;
+    slot->job = &e->jobs[slot->index];
+    slot->result = (st_job_result){0};
+    slot->n_ids = slot->n_read = 0;
+    slot->latest = NULL;
+    slot->taken_ns = st_now_ns();
+    st_stream_reset(slot->stream);
+    if (slot->lookup) {
+        st_lookup_reset(slot->lookup);
+        for (uint32_t i = 0; i < slot->job->n_prompt; i++) st_lookup_add(slot->lookup, slot->job->prompt[i]);
+    }
+    slot->station = station;
+    station->n_slots++;
+    slot->state = ST_SLOT_READING;
+    return make_sampler(e, slot, err);
+}
+
+static void admit(st_streams *e) {
+    stretto_error error = {0};
+    for (uint32_t i = 0; i < e->o.n_streams && e->next_job < e->n_jobs; i++) {
+        if (e->slots[i].state != ST_SLOT_FREE) continue;
+        st_station *station = reading_station(e);
+        if (!station) break;
+        if (take_job(e, &e->slots[i], station, &error)) st_slot_end(e, &e->slots[i], ST_FINISH_ERROR, &error);
+    }
+    while (!reading_station(e) && e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_ERROR, &e->unit_error);
+}
+
+static void cancel_all(st_streams *e) {
+    e->cancelled = true;
+    for (uint32_t i = 0; i < e->o.n_streams; i++) st_slot_end(e, &e->slots[i], ST_FINISH_STOPPED, NULL);
+    while (e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_STOPPED, NULL);
+}
+
+static st_flight *wait_for_one(st_streams *e) {
+    pthread_mutex_lock(&e->lock);
+    while (!e->done) pthread_cond_wait(&e->arrived, &e->lock);
+    st_flight *f = e->done;
+    e->done = f->next;
+    pthread_mutex_unlock(&e->lock);
+    return f;
+}
+
+static bool stop_asked(const st_streams *e) {
+    return e->cancelled || (e->o.cancel && atomic_load_explicit(e->o.cancel, memory_order_relaxed));
+}
+
+static bool anything_left(const st_streams *e) {
+    if (e->next_job < e->n_jobs || e->in_flight > 0) return true;
+    for (uint32_t i = 0; i < e->o.n_streams; i++)
+        if (e->slots[i].state != ST_SLOT_FREE) return true;
+    return false;
+}
+
+/* Whenever nothing is in flight something must have come to an end, for instance with its station. */
+static int work(st_streams *e, stretto_error *err) {
+    uint32_t idle = 0;
+    while (anything_left(e)) {
+        if (stop_asked(e)) cancel_all(e);
+        admit(e);
+        st_streams_submit(e);
+        if (e->in_flight > 0) {
+            st_flight_settle(wait_for_one(e));
+            idle = 0;
+        } else if (++idle > e->o.n_stations + 1) {
+            return st_fail(err, STRETTO_E_INTERNAL, "streams are left, but nothing of them can run");
+        }
+    }
+    return STRETTO_OK;
+}
+
+int st_streams_run(st_streams *e, const st_job *jobs, uint32_t n_jobs, const st_streams_events *events,
+                   stretto_error *err) {
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        int code = check_job(e, &jobs[i], i, err);
+        if (code) return code;
+    }
+    e->jobs = jobs;
+    e->n_jobs = n_jobs;
+    e->next_job = 0;
+    e->events = events;
+    e->cancelled = e->mute = false;
+    e->stats = (st_streams_stats){0};
+    e->handed_ns = st_now_ns();
+    int code = work(e, err);
+    e->stats.wall_ns = st_now_ns() - e->handed_ns;
+    if (code) return code;
+    if (e->cancelled) return st_fail(err, STRETTO_E_STOPPED, "stopped");
+    if (e->unit_error.code) return st_fail(err, e->unit_error.code, "%s", e->unit_error.text);
+    return STRETTO_OK;
+}
+
+uint64_t st_streams_kv_bytes(const st_streams *e) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < e->o.n_streams; i++) bytes += st_stream_kv_bytes(e->slots[i].stream);
+    return bytes;
+}
+
+st_streams_stats st_streams_stats_get(const st_streams *e) {
+    st_streams_stats stats = e->stats;
+    if (e->slots[0].lookup) stats.lookup = st_lookup_stats_get(e->slots[0].lookup);
+    return stats;
+}
