@@ -15,7 +15,7 @@
 
 #define POLL_MS 200
 #define PATIENCE_NS 10000000000u /* with a reader that does not read, once we are to stop */
-#define PIECE 4096              /* what a pipe that has room takes without blocking (PIPE_BUF) */
+#define PIECE 4096               /* what a pipe that has room takes without blocking (PIPE_BUF) */
 
 #define PROGRESS_NS 80000000u /* as often as an eye can read it, and no step of a measurement waits for a terminal */
 

@@ -15,8 +15,8 @@ typedef struct place {
 } place;
 
 static const char *type_name(const json_t *value) {
-    static const char *const names[] = {"an object", "a list", "a text", "a whole number", "a number", "true", "false",
-                                        "null"};
+    static const char *const names[] = {"an object", "a list", "a text", "a whole number",
+                                        "a number",  "true",   "false",  "null"};
     return names[json_typeof(value)];
 }
 
@@ -25,8 +25,8 @@ static int fail_key(const place *at, const char *key, const char *expected, cons
         return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: no key \"%s\"; expected %s", at->file, at->line, key,
                        expected);
     if (json_is_integer(found))
-        return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %" JSON_INTEGER_FORMAT "; expected %s", at->file,
-                       at->line, key, json_integer_value(found), expected);
+        return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %" JSON_INTEGER_FORMAT "; expected %s",
+                       at->file, at->line, key, json_integer_value(found), expected);
     return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %s; expected %s", at->file, at->line, key,
                    type_name(found), expected);
 }
@@ -39,8 +39,9 @@ static int check_keys(const place *at, json_t *object, stretto_error *err) {
         bool good = false;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) good = good || strcmp(key, known[i]) == 0;
         if (!good)
-            return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: unknown key \"%.60s\"; a prompt has id, prompt, n and seed",
-                           at->file, at->line, key);
+            return st_fail(err, STRETTO_E_INPUT,
+                           "%.200s line %u: unknown key \"%.60s\"; a prompt has id, prompt, n and seed", at->file,
+                           at->line, key);
     }
     return STRETTO_OK;
 }
@@ -113,8 +114,10 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
         p->seed = defaults->seed;
         p->line = at->line;
         rc = json_is_object(object) ? read_prompt(at, object, p, err)
-                                    : st_fail(err, STRETTO_E_INPUT, "%.200s line %u is %s; expected an object with id, "
-                                              "prompt and n", at->file, at->line, type_name(object));
+                                    : st_fail(err, STRETTO_E_INPUT,
+                                              "%.200s line %u is %s; expected an object with id, "
+                                              "prompt and n",
+                                              at->file, at->line, type_name(object));
     }
     if (!rc) rc = note_id(at, ids, p->id, err);
     json_decref(object);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A file of prompts: one JSON object a line, {"id": .., "prompt": .., "n": .., "seed": ..}; n and seed may be missing. */
+ * A file of prompts: one JSON object a line, {"id": .., "prompt": .., "n": .., "seed": ..}; n and seed may be missing.
+ */
 #ifndef CLI_PROMPTS_H
 #define CLI_PROMPTS_H
 
@@ -13,7 +14,7 @@
 typedef struct cli_prompt {
     json_t *id; /* a text or a whole number; owned */
     st_buf text;
-    uint32_t n;    /* most ids to generate */
+    uint32_t n; /* most ids to generate */
     uint64_t seed;
     uint32_t line; /* of the file, from 1 */
 } cli_prompt;

@@ -57,10 +57,8 @@ static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
                      w->ids[i].len);
     w->sampling[i] = run_sampling(w->o);
     w->sampling[i].seed = p->seed;
-    w->jobs[i] = (st_job){.prompt = w->ids[i].data,
-                          .n_prompt = (uint32_t)w->ids[i].len,
-                          .n_max = p->n,
-                          .sampler = &w->sampling[i]};
+    w->jobs[i] = (st_job){
+        .prompt = w->ids[i].data, .n_prompt = (uint32_t)w->ids[i].len, .n_max = p->n, .sampler = &w->sampling[i]};
     return rc;
 }
 
@@ -110,9 +108,10 @@ static int result_text(const streams_work *w, const st_job_result *r, st_buf *te
 static int print_result(streams_work *w, const st_job_result *r, stretto_error *err) {
     st_buf text = {0}, line = {0};
     int rc = result_text(w, r, &text, err);
-    json_t *root = json_pack("{s:O, s:o, s:o, s:s, s:i}", "id", w->prompts.list[r->job].id, "ids",
-                             cli_json_ids(r->ids, r->n_ids), "text", cli_json_text(text.data, text.len), "finish_reason",
-                             st_finish_name(r->finish), "prompt_tokens", (int)w->jobs[r->job].n_prompt);
+    json_t *root =
+        json_pack("{s:O, s:o, s:o, s:s, s:i}", "id", w->prompts.list[r->job].id, "ids", cli_json_ids(r->ids, r->n_ids),
+                  "text", cli_json_text(text.data, text.len), "finish_reason", st_finish_name(r->finish),
+                  "prompt_tokens", (int)w->jobs[r->job].n_prompt);
     st_json_set(&root, "prefill_ms", st_json_real((double)r->prefill_ns / 1e6));
     st_json_set(&root, "decode_ms", st_json_real((double)r->decode_ns / 1e6));
     st_json_set(&root, "ttft_ms", st_json_real((double)r->first_token_ns / 1e6));
@@ -184,8 +183,9 @@ static int verify_one(streams_work *w, size_t i, stretto_error *err) {
     bool same = v.n == k->n && r.finish == k->finish;
     if (rc && rc != STRETTO_E_STOPPED) return st_fail(err, rc, "%s", stopped.text);
     if (same) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_INTERNAL, "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end",
-                   w->o->prompts, w->prompts.list[i].line, v.n + 1, k->n);
+    return st_fail(err, STRETTO_E_INTERNAL,
+                   "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end", w->o->prompts,
+                   w->prompts.list[i].line, v.n + 1, k->n);
 }
 
 static int verify(streams_work *w, stretto_error *err) {

@@ -57,8 +57,9 @@ static int check_input(const st_chain *c, const int32_t *ids, uint32_t n, strett
             return st_fail(err, STRETTO_E_INPUT, "token id %d at position %u is not in the vocabulary of %u", ids[i],
                            c->stream->n_past + i, c->model->n_vocab);
     if (n > c->n_ctx - c->stream->n_past)
-        return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit: the context holds %u, of which %u are used (%u too many)", n,
-                       c->n_ctx, c->stream->n_past, n - (c->n_ctx - c->stream->n_past));
+        return st_fail(err, STRETTO_E_INPUT,
+                       "%u tokens do not fit: the context holds %u, of which %u are used (%u too many)", n, c->n_ctx,
+                       c->stream->n_past, n - (c->n_ctx - c->stream->n_past));
     return 0;
 }
 
@@ -99,16 +100,36 @@ int st_chain_forward(st_chain *c, const int32_t *ids, uint32_t n, enum st_want w
     return code;
 }
 
-int32_t st_chain_argmax(const st_chain *c) { return st_pass_chosen(c->pass, c->last_wanted); }
-const float *st_chain_logits(const st_chain *c) { return st_pass_logits(c->pass, c->last_wanted); }
-uint32_t st_chain_length(const st_chain *c) { return c->stream->n_past; }
-uint32_t st_chain_ctx(const st_chain *c) { return c->n_ctx; }
-uint64_t st_chain_kv_bytes(const st_chain *c) { return st_stream_kv_bytes(c->stream); }
-int st_chain_truncate(st_chain *c, uint32_t n, stretto_error *err) { return st_stream_truncate(c->stream, n, err); }
-void st_chain_reset(st_chain *c) { st_stream_reset(c->stream); }
-uint32_t st_chain_n_chunks(const st_chain *c) { return c->n_chunks; }
-const st_chunk *st_chain_chunk(const st_chain *c, uint32_t i) { return &c->chunks[i]; }
-st_unit *st_chain_unit(const st_chain *c, uint32_t i) { return c->placement->units[i]; }
+int32_t st_chain_argmax(const st_chain *c) {
+    return st_pass_chosen(c->pass, c->last_wanted);
+}
+const float *st_chain_logits(const st_chain *c) {
+    return st_pass_logits(c->pass, c->last_wanted);
+}
+uint32_t st_chain_length(const st_chain *c) {
+    return c->stream->n_past;
+}
+uint32_t st_chain_ctx(const st_chain *c) {
+    return c->n_ctx;
+}
+uint64_t st_chain_kv_bytes(const st_chain *c) {
+    return st_stream_kv_bytes(c->stream);
+}
+int st_chain_truncate(st_chain *c, uint32_t n, stretto_error *err) {
+    return st_stream_truncate(c->stream, n, err);
+}
+void st_chain_reset(st_chain *c) {
+    st_stream_reset(c->stream);
+}
+uint32_t st_chain_n_chunks(const st_chain *c) {
+    return c->n_chunks;
+}
+const st_chunk *st_chain_chunk(const st_chain *c, uint32_t i) {
+    return &c->chunks[i];
+}
+st_unit *st_chain_unit(const st_chain *c, uint32_t i) {
+    return c->placement->units[i];
+}
 
 void st_chain_times(const st_chain *c, uint32_t i, uint64_t *start_ns, uint64_t *end_ns) {
     st_pass_times(c->pass, i, start_ns, end_ns);

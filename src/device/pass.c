@@ -146,11 +146,8 @@ static void bind_calls(st_pass *p, const st_trace *trace) {
                               .logits = p->logits,
                               .argmax = p->chosen,
                               .trace = trace};
-        c->step = (st_step){.name = chunk->name,
-                            .run = call_run,
-                            .arg = c,
-                            .bytes = chunk->bytes,
-                            .operations = chunk->operations};
+        c->step = (st_step){
+            .name = chunk->name, .run = call_run, .arg = c, .bytes = chunk->bytes, .operations = chunk->operations};
         st_event_init(&c->event);
     }
 }
@@ -198,7 +195,9 @@ void st_pass_close(st_pass *p) {
 
 /* ---- filling ---- */
 
-void st_pass_clear(st_pass *p) { p->n_rows = p->n_wanted = p->n_fed = p->n_after = 0; }
+void st_pass_clear(st_pass *p) {
+    p->n_rows = p->n_wanted = p->n_fed = p->n_after = 0;
+}
 
 static void add_row(st_pass *p, st_stream *stream, int32_t id) {
     uint32_t row = p->n_rows++;
@@ -240,7 +239,9 @@ void st_pass_pick(st_pass *p, st_pick_fn fn, void *arg) {
     p->picks[p->n_wanted - 1].arg = arg;
 }
 
-void st_pass_follow(st_pass *p, st_pass *before) { add_after(p, before, false); }
+void st_pass_follow(st_pass *p, st_pass *before) {
+    add_after(p, before, false);
+}
 
 /* ---- running ---- */
 
@@ -294,9 +295,15 @@ bool st_pass_listen(st_pass *p, st_listener *listener) {
     return st_event_listen(&p->calls[p->placement->n_chunks - 1].event, listener);
 }
 
-uint32_t st_pass_rows(const st_pass *p) { return p->n_rows; }
-uint32_t st_pass_wanted(const st_pass *p) { return p->n_wanted; }
-int32_t st_pass_chosen(const st_pass *p, uint32_t wanted) { return p->chosen[wanted]; }
+uint32_t st_pass_rows(const st_pass *p) {
+    return p->n_rows;
+}
+uint32_t st_pass_wanted(const st_pass *p) {
+    return p->n_wanted;
+}
+int32_t st_pass_chosen(const st_pass *p, uint32_t wanted) {
+    return p->chosen[wanted];
+}
 
 const float *st_pass_logits(const st_pass *p, uint32_t wanted) {
     return p->logits + wanted * st_logits_stride(p->placement->model);

@@ -20,7 +20,8 @@ typedef struct st_pass st_pass;
 typedef int32_t (*st_pick_fn)(void *arg, const float *logits, int32_t argmax);
 
 /* Has queues of its own on the placement's units, so a pass that waits holds up no other. max_logits: most rows whose
- * logits can be wanted, at most max_rows. Allocates all that a pass ever needs. STRETTO_E_MEMORY, or what a unit says. */
+ * logits can be wanted, at most max_rows. Allocates all that a pass ever needs. STRETTO_E_MEMORY, or what a unit says.
+ */
 int st_pass_open(st_pass **out, st_placement *placement, uint32_t max_rows, uint32_t max_logits, const st_trace *trace,
                  stretto_error *err);
 void st_pass_close(st_pass *pass); /* waits until it is done; NULL is fine */
@@ -48,7 +49,8 @@ void st_pass_follow(st_pass *pass, st_pass *before);
 int st_pass_submit(st_pass *pass, stretto_error *err);
 /* Until the last chunk is done. When it fails the KV of its streams' new positions is undefined. */
 int st_pass_wait(st_pass *pass, stretto_error *err);
-/* Calls the listener when a submitted pass is done (st_listener: on the completing thread); false when it is already. */
+/* Calls the listener when a submitted pass is done (st_listener: on the completing thread); false when it is already.
+ */
 bool st_pass_listen(st_pass *pass, st_listener *listener);
 
 uint32_t st_pass_rows(const st_pass *pass);

@@ -30,7 +30,8 @@ static int open_units(st_placement *p, stretto_error *err) {
         st_unit_info_get(p->units[i], &info);
         if (!info.shares_memory)
             return st_fail(err, STRETTO_E_USAGE,
-                           "unit %s does not share memory with the host, so chunk %u cannot run there", info.name, i + 1);
+                           "unit %s does not share memory with the host, so chunk %u cannot run there", info.name,
+                           i + 1);
         uint32_t first = first_on_unit(p, i);
         if (first < i) {
             p->scratch[i] = p->scratch[first];

@@ -51,8 +51,8 @@ static int check_layer(const st_stream *s, const st_kv *kv, uint32_t layer, uint
     uint32_t window = kv->model->layers[layer].window, capacity = kv->own[layer - kv->span.first].capacity;
     if (!window || !capacity || s->n_stored <= capacity) return STRETTO_OK;
     if ((uint64_t)n + capacity + 1 >= (uint64_t)s->n_stored + window) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_USAGE, "cannot go back to position %u: layer %u holds only the last %u of %u", n, layer,
-                   capacity, s->n_stored);
+    return st_fail(err, STRETTO_E_USAGE, "cannot go back to position %u: layer %u holds only the last %u of %u", n,
+                   layer, capacity, s->n_stored);
 }
 
 int st_stream_truncate(st_stream *s, uint32_t n, stretto_error *err) {

@@ -142,7 +142,9 @@ static void learn_right(st_lookup *l, uint32_t n, uint32_t right) {
     if (right == n) l->retry = RETRY_FIRST;
 }
 
-static void mix(double *mean, double value) { *mean += COST_SHARE * (value - *mean); }
+static void mix(double *mean, double value) {
+    *mean += COST_SHARE * (value - *mean);
+}
 
 /* A pass that was held up (by another program) says little, so none counts for more than twice what is known. */
 static void learn_cost(st_lookup *l, uint32_t n, double ns) {
@@ -164,4 +166,6 @@ void st_lookup_learn(st_lookup *l, uint32_t n, uint32_t right, uint64_t pass_ns)
     if (n) learn_right(l, n, right);
 }
 
-st_lookup_stats st_lookup_stats_get(const st_lookup *l) { return l->stats; }
+st_lookup_stats st_lookup_stats_get(const st_lookup *l) {
+    return l->stats;
+}

@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ST_LOOKUP_MAX 15 /* most tokens of one guess */
+#define ST_LOOKUP_MAX 15  /* most tokens of one guess */
 #define ST_LOOKUP_GRAMS 3 /* the last 2, 3 or 4 tokens are looked for */
 
 typedef struct st_lookup st_lookup;
 
 /* Remembers up to n_max tokens. STRETTO_E_MEMORY. One thread at a time. */
 int st_lookup_create(st_lookup **out, uint32_t n_max, stretto_error *err);
-void st_lookup_free(st_lookup *lookup); /* NULL is fine */
+void st_lookup_free(st_lookup *lookup);  /* NULL is fine */
 void st_lookup_reset(st_lookup *lookup); /* forgets the text, keeps what it knows of costs */
 
 /* The text goes on with id; what is beyond n_max is not remembered. */

@@ -18,8 +18,7 @@ static int check_stations(const st_streams_options *o, stretto_error *err) {
         reads = reads || o->stations[i].reads;
         decodes = decodes || o->stations[i].decodes;
     }
-    if (!reads || !decodes)
-        return st_fail(err, STRETTO_E_USAGE, "no station %s", reads ? "decodes" : "reads prompts");
+    if (!reads || !decodes) return st_fail(err, STRETTO_E_USAGE, "no station %s", reads ? "decodes" : "reads prompts");
     return STRETTO_OK;
 }
 
@@ -32,7 +31,8 @@ static int set_options(st_streams *e, const st_streams_options *options, stretto
     if (o->depth > ST_PASS_MAX_AFTER)
         return st_fail(err, STRETTO_E_USAGE, "%u passes in flight: at most %d", o->depth, ST_PASS_MAX_AFTER);
     if (o->lookup && (o->n_streams > 1 || o->ahead))
-        return st_fail(err, STRETTO_E_USAGE, "speculation is for one stream, whose every step waits for the one before");
+        return st_fail(err, STRETTO_E_USAGE,
+                       "speculation is for one stream, whose every step waits for the one before");
     if (o->n_ctx == 0 || o->n_ctx > INT32_MAX - 1)
         return st_fail(err, STRETTO_E_USAGE, "a context of %u positions: expected 1 to %d", o->n_ctx, INT32_MAX - 1);
     if (o->rows == 0 || o->rows > o->n_streams) o->rows = o->n_streams;
@@ -69,8 +69,8 @@ static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
     uint32_t most = o->prompt_rows > ST_LOOKUP_MAX ? o->prompt_rows : ST_LOOKUP_MAX + 1;
     slot->ids = st_alloc((size_t)o->n_ctx + 1, sizeof *slot->ids);
     if (!slot->ids) return st_fail_memory(err, "a stream's ids", (o->n_ctx + 1ull) * sizeof *slot->ids);
-    int code = st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most,
-                              err);
+    int code =
+        st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most, err);
     return code || !o->lookup ? code : st_lookup_create(&slot->lookup, o->n_ctx, err);
 }
 
@@ -126,8 +126,8 @@ static int check_job(const st_streams *e, const st_job *job, uint32_t index, str
     if (job->n_prompt == 0)
         return st_fail(err, STRETTO_E_INPUT, "prompt %u is empty: it has no tokens to go on from", index);
     if (job->n_prompt > e->o.n_ctx)
-        return st_fail(err, STRETTO_E_INPUT, "prompt %u has %u tokens, but the context has room for %u: %u too many", index,
-                       job->n_prompt, e->o.n_ctx, job->n_prompt - e->o.n_ctx);
+        return st_fail(err, STRETTO_E_INPUT, "prompt %u has %u tokens, but the context has room for %u: %u too many",
+                       index, job->n_prompt, e->o.n_ctx, job->n_prompt - e->o.n_ctx);
     for (uint32_t i = 0; i < job->n_prompt; i++)
         if (job->prompt[i] < 0 || (uint32_t)job->prompt[i] >= e->o.model->n_vocab)
             return st_fail(err, STRETTO_E_INPUT, "prompt %u: token id %d at position %u is not in the vocabulary of %u",
@@ -185,7 +185,8 @@ static void admit(st_streams *e) {
         if (!station) break;
         if (take_job(e, &e->slots[i], station, &error)) st_slot_end(e, &e->slots[i], ST_FINISH_ERROR, &error);
     }
-    while (!reading_station(e) && e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_ERROR, &e->unit_error);
+    while (!reading_station(e) && e->next_job < e->n_jobs)
+        st_job_end(e, e->next_job++, ST_FINISH_ERROR, &e->unit_error);
 }
 
 static void cancel_all(st_streams *e) {

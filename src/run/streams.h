@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Running many prompts as streams: which rows go into which pass, when and where. The engine knows stations (the chunks
- * placed on units), streams (each with a KV of its own) and passes in flight, and everything that a schedule can ask for
- * is a choice of their numbers:
+ * placed on units), streams (each with a KV of its own) and passes in flight, and everything that a schedule can ask
+ * for is a choice of their numbers:
  *
  *   serial, or threads in a unit   one station, one stream
  *   chunks placed on units         one station of several units, one stream
@@ -36,15 +36,15 @@ typedef struct st_streams_options {
     const st_station_options *stations; /* [n_stations] at least one reads and one decodes */
     uint32_t n_stations;
     enum st_kv_type kv_type;
-    uint32_t n_ctx;         /* positions of each stream */
-    uint32_t n_streams;     /* how many prompts are worked on at once, 1 to ST_STREAMS_MAX */
-    uint32_t rows;          /* most streams that decode in one pass; 0: all */
-    uint32_t depth;         /* passes in flight at one station, up to 16; 0: 1 */
-    uint32_t prompt_rows;   /* most tokens of prompts in one pass; 0: 128 */
-    uint32_t prompt_depth;  /* passes of one prompt in flight; 0: 1 */
-    bool mix;               /* decoding streams and prompts may share a pass */
-    bool ahead;             /* host work beside the chain */
-    bool lookup;            /* speculation by prompt lookup; one stream, not ahead */
+    uint32_t n_ctx;            /* positions of each stream */
+    uint32_t n_streams;        /* how many prompts are worked on at once, 1 to ST_STREAMS_MAX */
+    uint32_t rows;             /* most streams that decode in one pass; 0: all */
+    uint32_t depth;            /* passes in flight at one station, up to 16; 0: 1 */
+    uint32_t prompt_rows;      /* most tokens of prompts in one pass; 0: 128 */
+    uint32_t prompt_depth;     /* passes of one prompt in flight; 0: 1 */
+    bool mix;                  /* decoding streams and prompts may share a pass */
+    bool ahead;                /* host work beside the chain */
+    bool lookup;               /* speculation by prompt lookup; one stream, not ahead */
     const st_tokenizer *tok;   /* whose end tokens end a stream; NULL: none do */
     const atomic_bool *cancel; /* NULL: cannot be cancelled */
 } st_streams_options;
@@ -68,8 +68,8 @@ typedef struct st_job_result {
 } st_job_result;
 
 typedef struct st_streams_events {
-    /* On the caller's thread. Each id as soon as it is chosen: non-zero cancels this job. Each job when it ends, in order
-     * of completion, whatever its end: non-zero cancels everything, and no more is called. Either may be NULL. */
+    /* On the caller's thread. Each id as soon as it is chosen: non-zero cancels this job. Each job when it ends, in
+     * order of completion, whatever its end: non-zero cancels everything, and no more is called. Either may be NULL. */
     int (*on_id)(void *arg, uint32_t job, int32_t id);
     int (*on_result)(void *arg, const st_job_result *result);
     void *arg;
@@ -78,9 +78,9 @@ typedef struct st_streams_events {
 /* Of the last run. */
 typedef struct st_streams_stats {
     uint64_t wall_ns;
-    uint64_t n_passes, n_rows;   /* rows: tokens that went through */
+    uint64_t n_passes, n_rows;    /* rows: tokens that went through */
     uint64_t n_prompt, n_decoded; /* tokens read, ids generated */
-    uint64_t n_wasted;           /* rows behind an end or a wrong guess */
+    uint64_t n_wasted;            /* rows behind an end or a wrong guess */
     st_lookup_stats lookup;
 } st_streams_stats;
 

@@ -35,8 +35,8 @@ static bool can_decode(const st_streams *e, const st_station *station, const st_
     if (slot->station != station) return false;
     if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return true;
     if (!e->o.ahead || !station->decodes || slot->in_flight != 1) return false;
-    bool chooses = slot->state == ST_SLOT_DECODING ||
-                   (slot->state == ST_SLOT_READING && slot->n_read == slot->job->n_prompt);
+    bool chooses =
+        slot->state == ST_SLOT_DECODING || (slot->state == ST_SLOT_READING && slot->n_read == slot->job->n_prompt);
     return chooses && slot->n_ids + 1 < slot->job->n_max && slot->stream->n_past < e->o.n_ctx;
 }
 
@@ -68,7 +68,9 @@ static void fill_decoding(const st_streams *e, st_station *station, st_flight *f
 
 /* ---- reading prompts ---- */
 
-static bool in_pass(const st_flight *f, const st_slot *slot) { return slot->in_flight > 0 && slot->latest == f; }
+static bool in_pass(const st_flight *f, const st_slot *slot) {
+    return slot->in_flight > 0 && slot->latest == f;
+}
 
 /* The earliest job whose prompt can go on; NULL when there is none. */
 static st_slot *next_reader(const st_streams *e, const st_station *station, const st_flight *f) {

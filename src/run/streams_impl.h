@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inside of the streams engine. One thread, the caller's, does everything but run steps: streams.c opens, admits and
- * waits, streams_fill.c decides what goes into a pass, streams_settle.c looks at what came out. */
+ * The inside of the streams engine. One thread, the caller's, does everything but run steps: streams.c opens, admits
+ * and waits, streams_fill.c decides what goes into a pass, streams_settle.c looks at what came out. */
 #ifndef ST_RUN_STREAMS_IMPL_H
 #define ST_RUN_STREAMS_IMPL_H
 
@@ -57,8 +57,8 @@ struct st_flight {
 struct st_station {
     st_placement *placement;
     bool reads, decodes, dead;
-    bool prompt_turn; /* prompts are next, where they do not mix with decoding */
-    uint32_t next;    /* slot that is looked at first: everyone's turn comes */
+    bool prompt_turn;   /* prompts are next, where they do not mix with decoding */
+    uint32_t next;      /* slot that is looked at first: everyone's turn comes */
     st_flight *flights; /* [depth] */
     uint32_t n_slots;   /* that it has now */
 };

@@ -129,8 +129,8 @@ static bool begin_decoding(st_streams *e, st_slot *slot) {
 static void settle_prompt(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
     st_slot *slot = share->slot;
     e->stats.n_prompt += share->n_rows;
-    bool last = slot->job->n_max > 0 ? share->n_wanted > 0
-                                     : slot->n_read == slot->job->n_prompt && slot->in_flight == 0;
+    bool last =
+        slot->job->n_max > 0 ? share->n_wanted > 0 : slot->n_read == slot->job->n_prompt && slot->in_flight == 0;
     if (!last) return;
     slot->result.prefill_ns = now - slot->result.prefill_ns;
     if (slot->job->n_max == 0)

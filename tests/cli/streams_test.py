@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""run --prompts: results of many prompts as they come, hostile files, full and closed outputs, interrupts."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import support
+from support import FAILED, GEMMA, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
+
+WORDS = "the cat sat on a mat and then it ran off to see what the dog had done".split()
+
+
+def prompts(count, n=8):
+    """Prompts of different lengths, some with fewer ids to follow."""
+    return [
+        {"id": i, "prompt": " ".join(WORDS[i % 5 : i % 5 + 1 + i % 9]), "n": n if i % 3 else n // 2, "seed": i}
+        for i in range(count)
+    ]
+
+
+def lines(objects):
+    return "".join(json.dumps(o) + "\n" for o in objects)
+
+
+class Results(support.CommandTest):
+    def streams(self, jobs, *options, model=LLAMA):
+        out = self.done(
+            "run", "-q", "-m", model, "--prompts", "-", "--verify", "--ignore-eos", *options, stdin=lines(jobs)
+        )
+        got = [json.loads(line) for line in out.decode().splitlines()]
+        self.assertEqual(sorted(str(r["id"]) for r in got), sorted(str(j["id"]) for j in jobs))
+        return {r["id"]: r for r in got}
+
+    def alone(self, job, *options, model=LLAMA):
+        return self.done_json(
+            "run", "-m", model, "-p", job["prompt"], "-n", job["n"], "--seed", job["seed"], "--ignore-eos", *options
+        )
+
+    def test_as_if_each_ran_alone(self):
+        for model in (LLAMA, GEMMA):
+            for sampling in ((), ("--temp", "0.9", "--top-k", "30")):
+                jobs = prompts(9)
+                got = self.streams(jobs, "--streams", "4", *sampling, model=model)
+                for job in jobs:
+                    alone = self.alone(job, *sampling, model=model)
+                    for key in ("ids", "text", "finish_reason", "prompt_tokens"):
+                        self.assertEqual(got[job["id"]][key], alone[key], (job, key))
+
+    def test_streams_chunks_and_units_change_nothing(self):
+        jobs = prompts(7)
+        expected = {i: r["ids"] for i, r in self.streams(jobs, "--streams", "1").items()}
+        ways = [["--streams", "7"], ["--chunks", "1"], ["--threads", "1"], ["--batch", "3"]]
+        if len(os.sched_getaffinity(0)) > 1:
+            ways.append(["--units", "cpu:0,cpu:1", "--place", "3-4=cpu:1"])
+        for options in ways:
+            with self.subTest(options=options):
+                self.assertEqual({i: r["ids"] for i, r in self.streams(jobs, *options).items()}, expected)
+
+    def test_order_of_completion_and_times(self):
+        jobs = [{"id": "long", "prompt": "hello", "n": 60}, {"id": "short", "prompt": "hello", "n": 2}]
+        out = self.done("run", "-m", LLAMA, "--prompts", "-", "--streams", "2", "--ignore-eos", stdin=lines(jobs))
+        got = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([r["id"] for r in got], ["short", "long"])
+        for r in got:
+            self.assertEqual(r["finish_reason"], "length")
+            self.assertGreaterEqual(r["ttft_ms"], r["prefill_ms"] + r["wait_ms"] - 0.01)
+            self.assertGreater(r["decode_ms"], 0)
+
+    def test_defaults_of_a_line(self):
+        got = self.streams([{"id": "x", "prompt": "hello"}], "-n", "3")
+        self.assertEqual(len(got["x"]["ids"]), 3)
+        none = self.streams([{"id": "x", "prompt": "hello", "n": 0}])
+        self.assertEqual((none["x"]["ids"], none["x"]["finish_reason"]), ([], "length"))
+
+    def test_strange_but_good(self):
+        text = '\n  {"id": "\\u0000\\u00e4", "prompt": "a\\u0000b", "n": 1}\r\n\n{"prompt": "b", "n": 1, "id": -5}'
+        out = self.done("run", "-m", LLAMA, "--prompts", "-", stdin=text)
+        self.assertEqual({json.loads(line)["id"] for line in out.splitlines()}, {"\0ä", -5})
+
+
+class Refused(support.CommandTest):
+    def refuses(self, line, *says):
+        good = '{"id": 1, "prompt": "a", "n": 1}\n'
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+            file.write(good.encode() + line + b"\n")
+            file.flush()
+            self.fails(
+                REFUSED, "run", "-m", LLAMA, "--prompts", file.name, says=[os.path.basename(file.name), "line 2", *says]
+            )
+
+    def test_lines(self):
+        self.refuses(b'{"id": 2, "prompt": "a"', "no JSON")
+        self.refuses(b"[" * 100000, "no JSON")
+        self.refuses(b'{"id": 2, "prompt": "\xff"}', "no JSON")
+        self.refuses(b'{"id": 2, "id": 3, "prompt": "a"}', "no JSON")
+        self.refuses(b"[1]", "a list", "object")
+        self.refuses(b'{"prompt": "a"}', '"id"')
+        self.refuses(b'{"id": 1.5, "prompt": "a"}', '"id"', "a number")
+        self.refuses(b'{"id": 1, "prompt": "a"}', '"id" 1', "line 1")
+        self.refuses(b'{"id": 2}', '"prompt"')
+        self.refuses(b'{"id": 2, "prompt": 7}', '"prompt" is 7')
+        self.refuses(b'{"id": 2, "prompt": ""}', '"prompt" is empty')
+        self.refuses(b'{"id": 2, "prompt": "a", "n": -1}', '"n" is -1', "0 to 1000000")
+        self.refuses(b'{"id": 2, "prompt": "a", "n": 99999999999999999999}', "no JSON")
+        self.refuses(b'{"id": 2, "prompt": "a", "n": "3"}', '"n" is a text')
+        self.refuses(b'{"id": 2, "prompt": "a", "seed": null}', '"seed" is null')
+        self.refuses(b'{"id": 2, "prompt": "a", "tokens": 3}', '"tokens"')
+
+    def test_prompt_that_does_not_fit(self):
+        words = ["run", "-m", LLAMA, "--prompts", "-", "--ctx", "8"]
+        self.fails(REFUSED, *words, stdin=lines([{"id": 1, "prompt": "word " * 40}]), says=["line 1", "prompt", "many"])
+
+    def test_files(self):
+        self.fails(FAILED, "run", "-m", LLAMA, "--prompts", "/nonexistent/jobs", says="/nonexistent/jobs")
+        self.fails(REFUSED, "run", "-m", LLAMA, "--prompts", "-", stdin=" \n\n", says="no prompts")
+
+    def test_options(self):
+        job = lines(prompts(1))
+        self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "-p", "x", stdin=job, says="-p")
+        self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "--json", stdin=job, says="--json")
+        self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "--streams", "0", stdin=job, says="0")
+        self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "--verify", says="--prompts")
+
+
+class Outputs(support.CommandTest):
+    def start(self, count, n, stdout, *options):
+        process = subprocess.Popen(
+            [STRETTO, "run", "-m", LLAMA, "--prompts", "-", "--ctx", "4096", "--threads", "1", "--ignore-eos", *options],
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+        )
+        process.stdin.write(lines(prompts(count, n)).encode())
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def test_slow_reader_holds_up_the_streams_and_gets_everything(self):
+        process = self.start(400, 64, subprocess.PIPE)
+        time.sleep(1.5)
+        self.assertIsNone(process.poll())  # the pipe is full
+        out, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(sorted(json.loads(line)["id"] for line in out.splitlines()), list(range(400)))
+
+    def test_closed_pipe(self):
+        process = self.start(400, 64, subprocess.PIPE)
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdout = None
+        errors = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, FAILED, errors)
+        self.assertIn("cannot write results to standard output", errors)
+
+    def test_closed_standard_output(self):
+        words = [STRETTO, "run", "-m", LLAMA, "--prompts", "-"]
+        result = subprocess.run(
+            ["sh", "-c", '"$@" >&-', "sh", *words], input=lines(prompts(20)).encode(), stderr=subprocess.PIPE, timeout=120
+        )
+        self.assertEqual(result.returncode, FAILED, result.stderr)
+        self.assertIn(b"standard output is closed", result.stderr)
+
+    def test_full_device(self):
+        with open("/dev/full", "wb") as full:
+            process = self.start(20, 8, full)
+            errors = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, FAILED, errors)
+        self.assertIn("No space left", errors)
+
+    def check_interrupted(self, out, errors, count):
+        got = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(sorted(r["id"] for r in got), list(range(count)))
+        reasons = {r["finish_reason"] for r in got}
+        self.assertIn("cancelled", reasons)
+        self.assertLessEqual(reasons, {"cancelled", "length"})
+        self.assertRegex(errors.decode(), r"interrupted: \d+ prompts finished, \d+ cancelled")
+        return got
+
+    def test_interrupt_loses_no_finished_result(self):
+        process = self.start(300, 500, subprocess.PIPE, "--streams", "3")
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        got = self.check_interrupted(first + out, errors, 300)
+        self.assertEqual(got[0]["finish_reason"], "length")
+
+    def test_interrupt_while_the_pipe_is_full(self):
+        process = self.start(3000, 64, subprocess.PIPE, "--streams", "3")
+        time.sleep(1.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        out, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.check_interrupted(out, errors, 3000)
+
+
+def resident_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+class Soak(support.CommandTest):
+    def test_memory_stays_flat(self):
+        """2,000 short prompts through 4 streams: from the 200th result on nothing grows."""
+        jobs = prompts(2000, 12)
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+            file.write(lines(jobs))
+            file.flush()
+            process = subprocess.Popen(
+                [STRETTO, "run", "-q", "-m", LLAMA, "--prompts", file.name, "--streams", "4", "--threads", "1"],
+                stdout=subprocess.PIPE,
+                env=support.environment(),
+            )
+            sizes = {}
+            for count, line in enumerate(process.stdout, 1):
+                json.loads(line)
+                if count in (200, 1900):
+                    sizes[count] = resident_kb(process.pid)
+            process.stdout.close()
+            self.assertEqual(process.wait(timeout=300), 0)
+        self.assertEqual(count, 2000)
+        self.assertLess(sizes[1900] - sizes[200], 1024, sizes)
+
+
+if __name__ == "__main__":
+    support.main()
