@@ -50,7 +50,4 @@ static inline bool cli_stopped(const cli *cx) {
     return atomic_load_explicit(cx->stop, memory_order_relaxed);
 }
 
-/* The candidate nearest to word by edits, or NULL when none is near; ends at a NULL candidate. (nearest.c) */
-const char *cli_nearest(const char *word, const char *const *candidates);
-
 #endif

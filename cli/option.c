@@ -2,6 +2,7 @@
 #include "option.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ int cli_command_unknown(const char *name, stretto_error *err) {
     size_t n = 0;
     for (const cli_command *const *c = cli_commands; *c && n < 63; c++) names[n++] = (*c)->name;
     names[n] = NULL;
-    const char *near = cli_nearest(name, names);
+    const char *near = st_nearest(name, names);
     if (near) return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; did you mean %s?", name, near);
     return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; stretto help lists them", name);
 }
@@ -176,7 +177,7 @@ static int unknown_long(const cli_command *command, const char *word, stretto_er
     names[n++] = "help";
     names[n] = NULL;
     if (matches > 1) return st_fail(err, STRETTO_E_USAGE, "option --%s of %s is ambiguous", name, command->name);
-    const char *near = cli_nearest(name, names);
+    const char *near = st_nearest(name, names);
     if (near) {
         return st_fail(err, STRETTO_E_USAGE, "%s has no option --%s; did you mean --%s?", command->name, name, near);
     }

@@ -2,6 +2,7 @@
 #include "resolve.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static int not_found(const char *model, int reason, stretto_error *err) {
     for (const cli_known_model *m = cli_known_models; m->name; m++) names[n++] = m->name;
     names[n] = NULL;
     if (reason == ENOENT && !strchr(model, '/') && !strstr(model, ".gguf")) {
-        const char *near = cli_nearest(model, names);
+        const char *near = st_nearest(model, names);
         if (near) return st_fail(err, STRETTO_E_IO, "no model %.200s; did you mean %s?", model, near);
         return st_fail(err, STRETTO_E_IO, "no model %.200s: neither a file nor a known name (smollm2, gemma3-270m)",
                        model);

@@ -17,7 +17,7 @@ if(api_type STREQUAL STATIC_LIBRARY)
   endif()
   # Both libraries hold the objects of every module; hidden visibility keeps what is not marked out of the shared one.
   set(objects "")
-  foreach(module base stat unit gguf kern token model chunk device plan probe run report api)
+  foreach(module base json stat unit gguf kern token model chunk device plan probe run report api)
     get_target_property(type st_${module} TYPE)
     if(type STREQUAL STATIC_LIBRARY)
       list(APPEND objects $<TARGET_OBJECTS:st_${module}>)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli.h"
+#include "base/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define WORD_MAX 63
@@ -28,7 +29,7 @@ static unsigned edit_distance(const char *a, const char *b) {
     return rows[n % 3][m];
 }
 
-const char *cli_nearest(const char *word, const char *const *candidates) {
+const char *st_nearest(const char *word, const char *const *candidates) {
     size_t len = strlen(word);
     unsigned best = len < 3 ? 2 : (unsigned)(len / 3) + 2; /* edits allowed, plus one */
     const char *nearest = NULL;

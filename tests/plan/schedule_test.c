@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * Schedules as JSON: what is written is read back, and what makes no sense is refused with its reason. */
+#include "support.h"
+#include "json/build.h"
+
+#define HEAD "{\"schema\": \"stretto-schedule/1\", "
+#define TWO "\"units\": [\"cpu:0\", \"cpu:1\"], "
+#define PLACES "\"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\"}, {\"chunk\": 2, \"unit\": \"cpu:1\"}]"
+
+static int parse(st_schedule *s, const char *text, stretto_error *err) {
+    return st_schedule_parse(s, text, strlen(text), err);
+}
+
+static void a_staged_schedule_is_read(void **state) {
+    (void)state;
+    st_schedule s;
+    stretto_error err = {0};
+    const char *text =
+        HEAD "\"kind\": \"staged\", " TWO "\"chunks\": [{\"chunk\": 2, \"unit\": \"cpu:1\", \"layers\": [3, 5], "
+             "\"after\": [1]}, {\"chunk\": 1, \"unit\": \"cpu:0\", \"layers\": [0, 2]}], \"streams\": 4, "
+             "\"micro_batch\": 32, \"pipelined\": true, \"note\": \"by hand\"}";
+    assert_int_equal(parse(&s, text, &err), STRETTO_OK);
+    assert_int_equal(s.kind, ST_SCHEDULE_STAGED);
+    assert_int_equal(s.n_chunks, 2);
+    assert_int_equal(s.chunks[1].unit, 1);
+    assert_int_equal(s.chunks[1].first, 3);
+    assert_int_equal(s.chunks[0].last, 2);
+    assert_int_equal(s.streams, 4);
+    assert_int_equal(s.batch, 1);
+    assert_int_equal(s.micro_batch, 32);
+    assert_true(s.pipelined);
+    assert_false(s.host_beside);
+    assert_int_equal(st_schedule_stages(&s), 2);
+    st_buf title = {0};
+    st_schedule_title(&title, &s);
+    assert_string_equal(title.data,
+                        "staged on cpu:0 (chunk 1) and cpu:1 (2), 4 streams, prompts in micro-batches of 32");
+    st_buf_free(&title);
+}
+
+static void what_is_left_out_has_its_usual_value(void **state) {
+    (void)state;
+    st_schedule s;
+    stretto_error err = {0};
+    assert_int_equal(parse(&s,
+                           HEAD "\"kind\": \"batched\", \"units\": [\"cpu:0\"], \"streams\": 8, \"chunks\": "
+                                "[{\"chunk\": 1, \"unit\": \"cpu:0\"}]}",
+                           &err),
+                     STRETTO_OK);
+    assert_int_equal(s.batch, 8);
+    assert_int_equal(s.micro_batch, 256);
+    assert_int_equal(s.draft, ST_DRAFT_NONE);
+    assert_int_equal(
+        parse(&s, HEAD "\"kind\": \"replicas\", " TWO "\"streams\": 2, \"chunks\": [{\"chunk\": 1}]}", &err),
+        STRETTO_OK);
+    assert_int_equal(st_schedule_unit(&s, 0, false, 1), 1);
+}
+
+/* Everything that a schedule can say, written and read again. */
+static void what_is_written_is_read_back(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        HEAD "\"kind\": \"handover\", " TWO
+             "\"prompt_unit\": \"cpu:1\", \"model\": \"SmolLM2\", \"chunks\": [{\"chunk\": "
+             "1, \"unit\": \"cpu:0\"}], \"streams\": 3, \"batch\": 3, \"host_beside\": true}",
+        HEAD "\"kind\": \"threads\", " TWO "\"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:1\", \"layers\": [0, 29]}], "
+             "\"speculation\": {\"draft\": \"model\", \"longest\": 4, \"unit\": \"cpu:0\", \"model\": \"smollm2\"}}",
+        HEAD "\"kind\": \"placed\", " TWO PLACES ", \"speculation\": {\"draft\": \"lookup\", \"longest\": 8}}",
+        HEAD "\"kind\": \"replicas\", " TWO "\"streams\": 5, \"batch\": 3, \"chunks\": [{\"chunk\": 1}]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        static st_schedule first, second;
+        stretto_error err = {0};
+        assert_int_equal(parse(&first, texts[i], &err), STRETTO_OK);
+        st_buf out = {0};
+        st_json_write(&out, st_schedule_json(&first), false);
+        assert_false(out.failed);
+        assert_int_equal(st_schedule_parse(&second, out.data, out.len, &err), STRETTO_OK);
+        assert_memory_equal(&first, &second, sizeof first);
+        st_buf_free(&out);
+    }
+}
+
+typedef struct refusal {
+    const char *text, *reason;
+} refusal;
+
+static const refusal refusals[] = {
+    {"{", "line 1, column 1"},
+    {"[]", "expected"},
+    {"{}", "\"schema\" is missing"},
+    {"{\"schema\": \"stretto-schedule/9\"}",
+     "no \"stretto-schedule/9\" is known; did you mean \"stretto-schedule/1\"?"},
+    {HEAD "\"kindd\": 1}", "unknown key \"kindd\"; did you mean \"kind\"?"},
+    {HEAD "\"kind\": \"stagd\"}", "kind: no \"stagd\" is known; did you mean \"staged\"?"},
+    {HEAD "\"kind\": 4}", "kind: expected a text, found 4"},
+    {HEAD "\"kind\": \"staged\", \"units\": [\"cpu:0\", 3], " PLACES "}", "units[1]: expected a text, found 3"},
+    {HEAD "\"kind\": \"staged\", " TWO "\"streams\": 0, " PLACES "}",
+     "streams: expected an integer from 1 to 4096, found 0"},
+    {HEAD "\"kind\": \"staged\", " TWO "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:7\"}]}",
+     "chunks[0].unit: no \"cpu:7\" is known; did you mean \"cpu:0\"?"},
+    {HEAD "\"kind\": \"staged\", " TWO
+          "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\"}, {\"chunk\": 3, "
+          "\"unit\": \"cpu:1\"}]}",
+     "such as 2, is missing"},
+    {HEAD "\"kind\": \"staged\", " TWO
+          "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\"}, {\"chunk\": 1, "
+          "\"unit\": \"cpu:1\"}]}",
+     "chunk 1 is listed twice"},
+    {HEAD "\"kind\": \"staged\", " TWO
+          "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\", \"after\": [3]}, "
+          "{\"chunk\": 2, \"unit\": \"cpu:1\"}, {\"chunk\": 3, \"unit\": \"cpu:1\"}]}",
+     "a cycle: chunk 1 waits for 3, which needs 2, which needs 1"},
+    {HEAD "\"kind\": \"staged\", " TWO
+          "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\", \"after\": [1]}]}",
+     "a cycle: chunk 1 waits for itself"},
+    {HEAD "\"kind\": \"staged\", " TWO PLACES "}", "token, 1, ..., 2, token"},
+    {HEAD "\"kind\": \"placed\", " TWO "\"streams\": 2, " PLACES "}", "one stream in flight, not 2"},
+    {HEAD "\"kind\": \"serial\", " TWO PLACES "}", "decodes on one unit, but the chunks are on 2"},
+    {HEAD "\"kind\": \"serial\", " TWO "\"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\"}]}",
+     "unit cpu:1 is listed, but nothing runs there"},
+    {HEAD "\"kind\": \"placed\", \"units\": [\"cpu:0\"], \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\"}]}",
+     "wants chunks on several units; all are on cpu:0"},
+    {HEAD "\"kind\": \"placed\", \"units\": [\"a\", \"a\"], \"chunks\": [{\"chunk\": 1, \"unit\": \"a\"}]}",
+     "unit a is listed twice"},
+    {HEAD "\"kind\": \"placed\", " TWO
+          "\"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\", \"layers\": [0, 4]}, {\"chunk\": 2, "
+          "\"unit\": \"cpu:1\", \"layers\": [6, 9]}]}",
+     "chunk 2: layers 6 to 9, expected them to begin at 5"},
+    {HEAD "\"kind\": \"handover\", \"units\": [\"a\"], \"prompt_unit\": \"a\", \"chunks\": [{\"chunk\": 1, \"unit\": "
+          "\"a\"}]}",
+     "not both on a"},
+    {HEAD "\"kind\": \"placed\", " TWO PLACES ", \"speculation\": {\"draft\": \"model\", \"longest\": 2, \"unit\": "
+          "\"cpu:1\", \"model\": \"m\"}}",
+     "cpu:1 drafts and runs chunks"},
+    {HEAD "\"kind\": \"staged\", \"streams\": 4, \"batch\": 2, " TWO PLACES
+          ", \"speculation\": {\"draft\": \"lookup\", "
+          "\"longest\": 2}}",
+     "a call has one stream, not 2"},
+    {HEAD "\"kind\": \"replicas\", \"streams\": 2, " TWO PLACES "}", "\"unit\" has no meaning here"},
+};
+
+static void nonsense_is_refused_with_its_reason(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        static st_schedule s;
+        stretto_error err = {0};
+        assert_int_equal(parse(&s, refusals[i].text, &err), STRETTO_E_INPUT);
+        if (!strstr(err.text, refusals[i].reason)) fail_msg("%s\n  instead of: %s", err.text, refusals[i].reason);
+    }
+}
+
+static void a_schedule_is_bound_to_a_machine(void **state) {
+    (void)state;
+    static st_schedule s;
+    stretto_error err = {0};
+    assert_int_equal(parse(&s, HEAD "\"kind\": \"placed\", " TWO PLACES "}", &err), STRETTO_OK);
+    static const char *const here[] = {"cpu:1", "cpu:0-1", "cpu:0"}, *const elsewhere[] = {"cpu:0", "cpu:2"};
+    uint32_t unit_of[2];
+    assert_int_equal(st_schedule_bind(&s, 2, here, 3, unit_of, &err), STRETTO_OK);
+    assert_int_equal(unit_of[0], 2);
+    assert_int_equal(unit_of[1], 0);
+    assert_int_equal(st_schedule_bind(&s, 2, elsewhere, 2, NULL, &err), STRETTO_E_INPUT);
+    assert_string_equal(err.text, "no unit cpu:1 here; did you mean cpu:0?");
+    assert_int_equal(st_schedule_bind(&s, 4, here, 3, NULL, &err), STRETTO_E_INPUT);
+    assert_string_equal(err.text, "chunk 3 is missing: the model has 4 chunks, the schedule places 2");
+    assert_int_equal(st_schedule_bind(&s, 1, here, 3, NULL, &err), STRETTO_E_INPUT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_staged_schedule_is_read),        cmocka_unit_test(what_is_left_out_has_its_usual_value),
+        cmocka_unit_test(what_is_written_is_read_back),     cmocka_unit_test(nonsense_is_refused_with_its_reason),
+        cmocka_unit_test(a_schedule_is_bound_to_a_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
