@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Schedules worth simulating, made from a cost table: who runs where. All fill *out, whose units get the table's names.
+ */
+#ifndef ST_PLAN_CANDIDATES_H
+#define ST_PLAN_CANDIDATES_H
+
+#include "plan/cost.h"
+
+/* All chunks on one unit, one stream after the other: serial, or threads where the unit has several. */
+void st_candidate_one(st_schedule *out, const st_costs *costs, uint32_t unit);
+
+/* All chunks on one unit, all streams in one call. */
+void st_candidate_batched(st_schedule *out, const st_costs *costs, uint32_t unit, uint32_t streams);
+
+/* Neighbouring chunks on each of units[n] in this order, so that the longest stage of a call of `tokens` is as short as
+ * can be (dynamic programming over the places of the cuts); placed, one stream. False when there are fewer chunks than
+ * units, or a chunk's cost is not known. */
+bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                        uint32_t tokens);
+
+/* Makes a split schedule one of several streams in flight, so many in a call. */
+void st_candidate_stage(st_schedule *schedule, uint32_t streams, uint32_t batch);
+
+/* The whole model on each of units[n], with each unit's streams in one call. */
+void st_candidate_replicas(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                           uint32_t streams);
+
+/* Prompts on one unit, decode on another, all streams in one call. */
+void st_candidate_handover(st_schedule *out, const st_costs *costs, uint32_t prompts, uint32_t unit, uint32_t streams);
+
+/* Appends "token, 1, 2, 3, 4, token": the steps of one stream, each of which needs the one before. */
+void st_chain_text(st_buf *out, const st_costs *costs);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * What must hold of any schedule, on random tables; and how long a large one takes. */
+#include "base/clock.h"
+#include "base/rng.h"
+#include "plan/candidates.h"
+#include "plan/simulate.h"
+#include "support.h"
+
+#include <stdlib.h>
+
+#define ROUNDS 300
+
+static double between(st_rng *rng, double least, double most) {
+    return least + (most - least) * st_rng_unit(rng);
+}
+
+/* A table of random costs, with contention. */
+static void random_table(st_costs *costs, st_rng *rng) {
+    uint32_t n_chunks = 1 + (uint32_t)st_rng_below(rng, 6), n_units = 1 + (uint32_t)st_rng_below(rng, 4);
+    double ns[6 * 4];
+    for (unsigned i = 0; i < 6 * 4; i++) ns[i] = between(rng, 10, 100);
+    table_make(costs, n_chunks, n_units, ns);
+    for (uint32_t x = 0; x < n_units; x++) {
+        for (uint32_t y = 0; y < n_units; y++) {
+            costs->transfers[x * n_units + y] = (st_cost_transfer){between(rng, 0, 20), between(rng, 0, 1), 1};
+            for (unsigned w = 0; w < 4; w++) *st_cost_unit_slowdown(costs, x, w / 2, y, w % 2) = between(rng, 1, 2.5);
+        }
+    }
+    costs->host = (st_cost_host){between(rng, 0, 10), between(rng, 0, 10), 0};
+    costs->acceptance[ST_DRAFT_LOOKUP] = 0.6;
+}
+
+/* Neighbouring chunks on units, so that every call passes each unit once. */
+static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
+    uint32_t units[4] = {0, 1, 2, 3};
+    st_schedule s;
+    uint32_t n = costs->n_units < costs->n_chunks ? costs->n_units : costs->n_chunks;
+    switch (st_rng_below(rng, 4)) {
+    case 0:
+        st_candidate_batched(&s, costs, 0, 1 + (uint32_t)st_rng_below(rng, 6));
+        break;
+    case 1:
+        st_candidate_replicas(&s, costs, units, costs->n_units, costs->n_units + (uint32_t)st_rng_below(rng, 4));
+        if (costs->n_units == 1) st_candidate_one(&s, costs, 0);
+        break;
+    default:
+        assert_true(st_candidate_split(&s, costs, units, n, ST_WORK_DECODE, 1));
+        if (n == 1) st_candidate_one(&s, costs, 0);
+        if (n > 1) st_candidate_stage(&s, 2 + (uint32_t)st_rng_below(rng, 6), 1);
+    }
+    s.pipelined = st_rng_below(rng, 2);
+    s.host_beside = st_rng_below(rng, 2);
+    s.micro_batch = 1 + (uint32_t)st_rng_below(rng, 8);
+    if (s.batch == 1 && st_rng_below(rng, 2)) {
+        s.draft = ST_DRAFT_LOOKUP;
+        s.longest_draft = 1 + (uint32_t)st_rng_below(rng, 4);
+    }
+    return s;
+}
+
+static st_sim_result run(const st_costs *costs, const st_schedule *s, const st_workload *workload, double slowdown) {
+    st_sim_options options = {.slowdown = slowdown, .seed = 7, .record = true};
+    st_sim_result out;
+    stretto_error err = {0};
+    if (st_simulate(&out, costs, s, workload, &options, &err)) fail_msg("%s", err.text);
+    return out;
+}
+
+/* The least time that a stream's own steps take, one after the other. */
+static double chain_ns(const st_costs *costs, const st_schedule *s, const st_workload *workload) {
+    st_workload one = *workload;
+    one.streams = 1;
+    st_schedule alone = *s;
+    st_sim_result r = run(costs, &alone, &one, 1);
+    double end = r.end_ns;
+    st_sim_result_free(&r);
+    return end;
+}
+
+static void check_bounds(const st_costs *costs, const st_schedule *s, const st_workload *workload,
+                         const st_sim_result *r, const st_sim_result *free_of) {
+    for (uint32_t u = 0; u < s->n_units; u++) {
+        assert_true(free_of->busy_ns[u] <= r->end_ns * (1 + 1e-9)); /* the busiest unit's work at full speed */
+        assert_true(r->utilisation[u] <= 1 + 1e-9);
+    }
+    if (s->draft == ST_DRAFT_NONE) assert_true(chain_ns(costs, s, workload) <= r->end_ns * (1 + 1e-9));
+    double path = r->path.latency_ns;
+    for (uint32_t u = 0; u <= s->n_units; u++) path += r->path.unit_ns[u];
+    assert_true(fabs(path - r->end_ns) <= 1e-6 * r->end_ns);
+}
+
+static void bounds_hold_and_contention_never_helps(void **state) {
+    (void)state;
+    st_rng rng;
+    st_rng_seed(&rng, 20);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        st_costs costs;
+        random_table(&costs, &rng);
+        st_schedule s = random_schedule(&costs, &rng);
+        st_workload workload = {1 + (uint32_t)st_rng_below(&rng, 8), 1 + (uint32_t)st_rng_below(&rng, 20),
+                                1 + (uint32_t)st_rng_below(&rng, 10)};
+        st_sim_result r = run(&costs, &s, &workload, 0), again = run(&costs, &s, &workload, 0),
+                      free_of = run(&costs, &s, &workload, 1);
+        check_bounds(&costs, &s, &workload, &r, &free_of);
+        if (s.draft == ST_DRAFT_NONE) assert_true(free_of.end_ns <= r.end_ns * (1 + 1e-9));
+        assert_int_equal(r.n_events, again.n_events);
+        for (size_t i = 0; i < r.n_events; i++) {
+            assert_true(r.events[i].start_ns == again.events[i].start_ns &&
+                        r.events[i].end_ns == again.events[i].end_ns);
+            assert_int_equal(r.events[i].unit, again.events[i].unit);
+            assert_int_equal(r.events[i].stream, again.events[i].stream);
+        }
+        st_sim_result_free(&r);
+        st_sim_result_free(&again);
+        st_sim_result_free(&free_of);
+        st_costs_free(&costs);
+    }
+}
+
+/* No unit runs two things at once, no stream is in two places, and every cause has ended. */
+static void events_do_not_overlap(void **state) {
+    (void)state;
+    st_rng rng;
+    st_rng_seed(&rng, 21);
+    for (unsigned round = 0; round < ROUNDS / 3; round++) {
+        st_costs costs;
+        random_table(&costs, &rng);
+        st_schedule s = random_schedule(&costs, &rng);
+        st_workload workload = {1 + (uint32_t)st_rng_below(&rng, 8), 1 + (uint32_t)st_rng_below(&rng, 20), 5};
+        st_sim_result r = run(&costs, &s, &workload, 0);
+        double free_at[ST_PLAN_UNITS_MAX + 1] = {0};
+        for (size_t i = 0; i < r.n_events; i++) {
+            const st_sim_event *e = &r.events[i];
+            assert_true(e->start_ns >= free_at[e->unit]);
+            assert_true(e->end_ns >= e->start_ns);
+            free_at[e->unit] = e->end_ns;
+            if (e->cause != ST_SIM_NONE) assert_true(r.events[e->cause].end_ns <= e->start_ns);
+        }
+        for (uint32_t i = 0; i < r.n_streams; i++) assert_int_equal(r.streams[i].tokens, workload.generate);
+        st_sim_result_free(&r);
+        st_costs_free(&costs);
+    }
+}
+
+/* 64 chunks on 16 units, every pair of chunks with a slowdown of its own. */
+static double large_ns(uint32_t streams, uint64_t *n_steps) {
+    static double ns[64 * 16];
+    uint32_t units[16];
+    st_costs costs;
+    stretto_error err;
+    for (unsigned i = 0; i < 64 * 16; i++) ns[i] = 100 + i % 7;
+    table_make(&costs, 64, 16, ns);
+    table_slow(&costs, 1.02);
+    for (uint32_t x = 0; x < 16; x++) {
+        units[x] = x;
+        for (uint32_t y = 0; y < 16; y++)
+            assert_int_equal(st_cost_set_slowdown(&costs, x, x, ST_WORK_DECODE, y, y, ST_WORK_DECODE, 1.03, &err), 0);
+    }
+    st_schedule s;
+    assert_true(st_candidate_split(&s, &costs, units, 16, ST_WORK_DECODE, 1));
+    st_candidate_stage(&s, streams, 1);
+    st_workload workload = {streams, 64, 16};
+    uint64_t start = st_thread_cpu_ns();
+    st_sim_result r = run(&costs, &s, &workload, 0);
+    uint64_t end = st_thread_cpu_ns();
+    *n_steps = r.n_steps;
+    st_sim_result_free(&r);
+    st_costs_free(&costs);
+    return (double)(end - start);
+}
+
+static void a_large_schedule_takes_less_than_a_second(void **state) {
+    (void)state;
+    uint64_t steps, fewer;
+    double all = large_ns(256, &steps), part = large_ns(64, &fewer);
+    print_message("%.3f s for %llu events, %.3f s for %llu\n", all / 1e9, (unsigned long long)steps, part / 1e9,
+                  (unsigned long long)fewer);
+    assert_int_equal(steps, 256 * 16 * (64 + 1));
+    assert_int_equal(fewer, steps / 4);
+    assert_true(all < 1e9);
+    assert_true(all < 3 * 4 * part); /* about linear */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_hold_and_contention_never_helps),
+        cmocka_unit_test(events_do_not_overlap),
+        cmocka_unit_test(a_large_schedule_takes_less_than_a_second),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
