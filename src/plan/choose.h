@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * The decision: every schedule that a cost table allows, simulated; the best for a goal, the runner-up, why, and what
+ * would change the answer. */
+#ifndef ST_PLAN_CHOOSE_H
+#define ST_PLAN_CHOOSE_H
+
+#include "plan/simulate.h"
+
+enum st_goal {
+    ST_GOAL_LATENCY, /* least time from handing a prompt over to its last token, for each token: the mean over streams
+                      */
+    ST_GOAL_THROUGHPUT, /* all streams done soonest */
+    ST_GOAL_TTFT,       /* first tokens soonest: the mean over streams */
+    ST_GOALS
+};
+extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; ended by NULL */
+
+typedef struct st_choice_row {
+    st_schedule schedule; /* of one that is impossible: as far as it makes sense */
+    bool possible;
+    char title[160];
+    char why[320];        /* it is impossible */
+    double score;         /* nanoseconds, the less the better; of a possible one */
+    st_sim_result result; /* without events */
+} st_choice_row;
+
+typedef struct st_choice {
+    enum st_goal goal;
+    st_workload workload;
+    st_choice_row *rows; /* [n_rows] owned: the possible ones from best to worst, then the impossible ones */
+    size_t n_rows, n_possible;
+    size_t cap_rows;
+    char reason[400]; /* why the first is the best, in a sentence; "" when nothing is possible */
+    /* What overlap factor would change the answer: where the best schedule that uses several units at once and the best
+     * that does not are equal. */
+    bool turns;      /* there is one between -1 and 1 */
+    double overlap;  /* that factor */
+    double measured; /* what the table has for the units concerned; NAN: no two units */
+    char turn[320];  /* in a sentence; "" when nothing can be compared */
+} st_choice;
+
+/* Workload: all streams are handed over at once. STRETTO_E_USAGE for an empty workload; STRETTO_E_MEMORY. That nothing
+ * is possible is no error: n_possible is 0 and each row says why. *out is the caller's: st_choice_free. */
+int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
+              stretto_error *err);
+void st_choice_free(st_choice *choice); /* zeroed memory is fine */
+
+/* What a result is worth for a goal, in nanoseconds: the less the better. */
+double st_goal_score(enum st_goal goal, const st_sim_result *result);
+
+/* Whether several units work at the same time under it. */
+bool st_schedule_overlaps(const st_schedule *schedule);
+
+/* The overlap factor that the table's slowdowns of two units amount to, decoding: 2 minus their mean. */
+double st_costs_overlap(const st_costs *costs, uint32_t x, uint32_t y);
+
+#endif

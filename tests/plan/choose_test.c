@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * The decision on small tables whose answer is known. */
+#include "plan/choose.h"
+#include "support.h"
+
+/* Two cores as units of their own and as one of both; chunks of 1000 on one core, `joined` on both. */
+static void table_of_a_machine(st_costs *costs, uint32_t n_chunks, double joined) {
+    double ns[8 * 3];
+    for (uint32_t c = 0; c < n_chunks; c++) ns[3 * c] = ns[3 * c + 1] = 1000, ns[3 * c + 2] = joined;
+    table_make(costs, n_chunks, 3, ns);
+    for (uint32_t u = 0; u < 2; u++) {
+        costs->units[u].cores[costs->units[u].n_cores++] = (uint16_t)u;
+        costs->units[2].cores[costs->units[2].n_cores++] = (uint16_t)u;
+        costs->units[u].n_threads = 1;
+    }
+    costs->units[2].n_threads = 2;
+}
+
+static st_choice choose(const st_costs *costs, st_workload workload, enum st_goal goal) {
+    st_choice out;
+    stretto_error err = {0};
+    if (st_choose(&out, costs, &workload, goal, 1, &err)) fail_msg("%s", err.text);
+    for (size_t i = 1; i < out.n_possible; i++) assert_true(out.rows[i - 1].score <= out.rows[i].score);
+    for (size_t i = out.n_possible; i < out.n_rows; i++) assert_true(out.rows[i].why[0] != '\0');
+    return out;
+}
+
+static const st_choice_row *row_named(const st_choice *choice, const char *title) {
+    for (size_t i = 0; i < choice->n_rows; i++) {
+        if (strncmp(choice->rows[i].title, title, strlen(title)) == 0) return &choice->rows[i];
+    }
+    fail_msg("no row %s", title);
+    return NULL;
+}
+
+static void one_stream_wants_the_fastest_unit(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 4, 600);
+    st_choice choice = choose(&costs, (st_workload){1, 1, 16}, ST_GOAL_LATENCY);
+    assert_int_equal(choice.rows[0].schedule.kind, ST_SCHEDULE_THREADS);
+    assert_string_equal(choice.rows[0].title, "threads of u2");
+    assert_float_equal(choice.rows[0].score, 2400, 1e-6);
+    assert_non_null(strstr(choice.reason, "threads of u2 needs 40 % less time for each token than"));
+    assert_non_null(strstr(choice.reason, "a chain"));
+    const st_choice_row *staged = row_named(&choice, "one stream staged");
+    assert_false(staged->possible);
+    assert_string_equal(staged->why, "token, 1, 2, 3, 4, token is a chain: nothing of one stream can run beside it");
+    assert_false(choice.turns);
+    assert_non_null(strstr(choice.turn, "no overlap factor would change that"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+/* Two units together need 2000 s for a token, one call on both cores 2400: equal at s = 1.2, f = 0.8. */
+static void the_turning_point_is_where_both_are_equal(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 4, 600);
+    st_choice choice = choose(&costs, (st_workload){4, 1, 64}, ST_GOAL_THROUGHPUT);
+    assert_true(st_schedule_overlaps(&choice.rows[0].schedule));
+    assert_true(choice.turns);
+    assert_float_equal(choice.overlap, 0.8, 0.02);
+    assert_float_equal(choice.measured, 1, 1e-9);
+    assert_non_null(strstr(choice.turn, "below an overlap factor of 0.8"));
+    st_choice_free(&choice);
+    table_slow(&costs, 1.5);
+    choice = choose(&costs, (st_workload){4, 1, 64}, ST_GOAL_THROUGHPUT);
+    assert_false(st_schedule_overlaps(&choice.rows[0].schedule));
+    assert_true(choice.turns);
+    assert_float_equal(choice.overlap, 0.8, 0.02);
+    assert_float_equal(choice.measured, 0.5, 1e-9);
+    assert_non_null(strstr(choice.turn, "above an overlap factor of 0.8"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void one_call_wins_where_it_is_cheap(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 4, 600);
+    for (uint32_t c = 0; c < 4; c++) st_cost_curve_add(st_costs_curve(&costs, c, 2, ST_WORK_DECODE), 4, 700);
+    st_choice choice = choose(&costs, (st_workload){4, 1, 64}, ST_GOAL_THROUGHPUT);
+    assert_string_equal(choice.rows[0].title, "in one call on u2, 4 streams");
+    assert_non_null(strstr(choice.reason, "a call reads the weights once for 4 streams"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+/* 512 tokens: on both cores 512 * 4 * 600; pipelined with s = 1 in 32 micro-batches 33/32 * 512 * 2 * 1000. */
+static void a_prompt_is_pipelined_where_that_is_faster(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 4, 600);
+    st_choice choice = choose(&costs, (st_workload){1, 512, 1}, ST_GOAL_TTFT);
+    assert_true(choice.rows[0].schedule.pipelined);
+    assert_int_equal(choice.rows[0].schedule.micro_batch, 16);
+    assert_float_equal(choice.rows[0].score, 33.0f * 16 * 2000, 1);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void drafts_pay_when_they_are_right(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 2, 600);
+    for (uint32_t c = 0; c < 2; c++) st_cost_curve_add(st_costs_curve(&costs, c, 2, ST_WORK_DECODE), 9, 640);
+    st_choice choice = choose(&costs, (st_workload){1, 1, 32}, ST_GOAL_LATENCY);
+    assert_non_null(strstr(row_named(&choice, "drafts by lookup")->why, "not known"));
+    assert_non_null(strstr(row_named(&choice, "drafts by a model")->why, "draft_ns"));
+    st_choice_free(&choice);
+    costs.acceptance[ST_DRAFT_LOOKUP] = 0.9;
+    choice = choose(&costs, (st_workload){1, 1, 32}, ST_GOAL_LATENCY);
+    assert_int_equal(choice.rows[0].schedule.draft, ST_DRAFT_LOOKUP);
+    assert_int_equal(choice.rows[0].schedule.longest_draft, 8);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void host_work_beside_is_tried_for_the_best(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 2, 600);
+    costs.host = (st_cost_host){.choose_ns = 100, .text_ns = 50};
+    st_choice choice = choose(&costs, (st_workload){1, 1, 32}, ST_GOAL_LATENCY);
+    assert_string_equal(choice.rows[0].title, "threads of u2, host work beside");
+    assert_float_equal(choice.rows[0].score, 1300, 1e-6);
+    assert_float_equal(choice.rows[1].score, 1350, 1e-6);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void what_does_not_fit_into_memory_is_not_chosen(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_a_machine(&costs, 2, 600);
+    costs.n_memories = 1;
+    snprintf(costs.memories[0].name, ST_PLAN_NAME, "host");
+    costs.memories[0].bytes = 1000;
+    for (uint32_t u = 0; u < 3; u++) costs.units[u].memory = 0;
+    for (uint32_t c = 0; c < 2; c++) costs.chunks[c].kv_bytes = 5, costs.chunks[c].weight_bytes = 100;
+    st_choice choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT); /* 200, and 200 a stream: 1000 */
+    assert_true(choice.n_possible > 3);
+    st_choice_free(&choice);
+    costs.memories[0].bytes = 999; /* one at a time still fits */
+    choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT);
+    assert_string_equal(choice.rows[0].title, "threads of u2");
+    assert_non_null(strstr(row_named(&choice, "in one call on u2")->why, "too little memory"));
+    st_choice_free(&choice);
+    costs.memories[0].bytes = 100;
+    choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT);
+    assert_int_equal(choice.n_possible, 0);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void one_unit_has_no_other_to_share_with(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 2, 1, (double[]){1, 2});
+    st_choice choice = choose(&costs, (st_workload){2, 1, 8}, ST_GOAL_THROUGHPUT);
+    assert_non_null(strstr(row_named(&choice, "several units")->why, "no two units that share no core"));
+    assert_true(isnan(choice.measured));
+    assert_string_equal(choice.turn, "");
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_stream_wants_the_fastest_unit),
+        cmocka_unit_test(the_turning_point_is_where_both_are_equal),
+        cmocka_unit_test(one_call_wins_where_it_is_cheap),
+        cmocka_unit_test(a_prompt_is_pipelined_where_that_is_faster),
+        cmocka_unit_test(drafts_pay_when_they_are_right),
+        cmocka_unit_test(host_work_beside_is_tried_for_the_best),
+        cmocka_unit_test(what_does_not_fit_into_memory_is_not_chosen),
+        cmocka_unit_test(one_unit_has_no_other_to_share_with),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
