@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "base/error.h"
+#include "base/usage.h"
 #include "report/text.h"
 #include "resolve.h"
 
@@ -164,7 +165,7 @@ void cli_host_line(cli *cx, const session *s) {
     session_title(s, title, sizeof title);
     st_text_wrap(&text, title, 0, 2, 80);
     st_buf_text(&text, "\n");
-    st_text_host(&text, &s->lanes.host, st_host_load());
+    st_text_host(&text, &s->lanes.host, st_usage_others_now());
     if (!text.failed) cli_printf(cx, "%s; %s kernels\n", text.data, s->kern->name);
     st_buf_free(&text);
 }

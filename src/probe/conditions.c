@@ -34,17 +34,25 @@ static int64_t throttled_read(const st_host *host, const char *root) {
 
 void st_conditions_read(st_conditions *out, const st_host *host, const char *root) {
     *out = (st_conditions){.load = st_host_load(), .throttled = throttled_read(host, root)};
+    st_usage_read(&out->usage, root);
     if (!host) return;
     out->n_cpus = host->n_cpus;
     out->quota_cpus = host->quota_cpus;
     memcpy(out->governor, host->governor, sizeof out->governor);
 }
 
+static void warn_busy(st_buf *warnings, double others, double stolen) {
+    if (others > ST_USAGE_BUSY)
+        st_buf_printf(warnings, "other programs kept %.2f CPUs busy during the probe: end them and probe again\n",
+                      others);
+    if (stolen > ST_USAGE_BUSY)
+        st_buf_printf(
+            warnings,
+            "the host gave %.2f of this machine's CPUs to others during the probe: probe again, or elsewhere\n",
+            stolen);
+}
+
 static void warn_machine(st_buf *warnings, const st_conditions *before, const st_conditions *after) {
-    if (before->load > 0.5)
-        st_buf_printf(warnings,
-                      "the machine was busy before the probe (load %.2f): end other programs and probe again\n",
-                      before->load);
     if (before->throttled >= 0 && after->throttled > before->throttled)
         st_buf_printf(warnings,
                       "throttled %" PRId64
@@ -87,6 +95,7 @@ static void warn_row(st_buf *warnings, const st_probe_row *row) {
 }
 
 void st_conditions_warn(st_probe_record *record) {
+    warn_busy(&record->warnings, st_record_others(record), st_record_stolen(record));
     if (record->has_conditions) warn_machine(&record->warnings, &record->before, &record->after);
     for (size_t i = 0; i < record->n_rows; i++) warn_row(&record->warnings, &record->rows[i]);
 }

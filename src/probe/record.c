@@ -111,6 +111,14 @@ double st_row_solo_rate(const st_probe_row *row, unsigned side) {
     return ns > 0 ? (double)row->bytes[side] / ns : 0;
 }
 
+double st_record_others(const st_probe_record *record) {
+    return record->has_conditions ? st_usage_others(&record->before.usage, &record->after.usage) : -1;
+}
+
+double st_record_stolen(const st_probe_record *record) {
+    return record->has_conditions ? st_usage_stolen(&record->before.usage, &record->after.usage) : -1;
+}
+
 st_round *st_row_reserve(st_probe_row *row) {
     if (row->n_rounds == row->cap) {
         size_t cap = row->cap ? row->cap * 2 : 64;

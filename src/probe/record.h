@@ -5,6 +5,7 @@
 #define ST_PROBE_RECORD_H
 
 #include "base/buf.h"
+#include "base/usage.h"
 #include "probe/arrangement.h"
 #include "stat/stat.h"
 #include "stretto/error.h"
@@ -186,7 +187,8 @@ enum st_cache { ST_CACHE_STEP, ST_CACHE_WARM };
 
 /* The machine's state at one moment. */
 typedef struct st_conditions {
-    double load;       /* average over a minute, -1: unknown */
+    double load;       /* average over a minute, this program included; -1: unknown */
+    st_usage usage;    /* CPU time until then */
     unsigned n_cpus;   /* allowed */
     double quota_cpus; /* 0: none */
     char governor[32]; /* "": none */
@@ -214,6 +216,10 @@ typedef struct st_probe_record {
     uint64_t duration_ns;
     st_buf warnings; /* each ended by a newline, with its remedy; data is NULL when there are none */
 } st_probe_record;
+
+/* CPUs that other programs kept busy, and that the host took away, on average during the probe; -1: unknown. */
+double st_record_others(const st_probe_record *record);
+double st_record_stolen(const st_probe_record *record);
 
 /* Words as in JSON and text. Never NULL. */
 const char *st_overlap_name(enum st_overlap verdict); /* "undecided", "interferes", "serialises", "overlaps" */

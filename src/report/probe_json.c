@@ -216,6 +216,11 @@ static json_t *row_json(const st_probe_row *row) {
     return object;
 }
 
+/* -1 is unknown. */
+static json_t *usage(double cpus) {
+    return cpus < 0 ? json_null() : st_json_real(cpus);
+}
+
 static json_t *conditions(const st_conditions *c) {
     json_t *object = json_object();
     st_json_set(&object, "load", c->load < 0 ? json_null() : st_json_real(c->load));
@@ -299,6 +304,8 @@ json_t *st_probe_json(const st_probe_record *record, const st_origin *origin) {
     st_json_set(&object, "duration_ns", st_json_count(record->duration_ns));
     st_json_set(&object, "interrupted", json_boolean(interrupted(record)));
     if (record->has_conditions) {
+        st_json_set(&object, "others_cpus", usage(st_record_others(record)));
+        st_json_set(&object, "stolen_cpus", usage(st_record_stolen(record)));
         st_json_set(&object, "before", conditions(&record->before));
         st_json_set(&object, "after", conditions(&record->after));
     }

@@ -41,7 +41,7 @@ static void method_place(st_buf *out, const st_probe_record *record, const st_or
     st_buf_text(out, "\n## Methodology\n\n");
     if (origin && origin->host) {
         st_buf_printf(out, "- Host: %s, ", origin->host->cpu_model);
-        st_text_host(out, origin->host, record->has_conditions ? record->before.load : -1);
+        st_text_host(out, origin->host, st_record_others(record));
         st_buf_printf(out, "; Linux %s.\n", origin->host->kernel);
     }
     if (*record->title) st_buf_printf(out, "- Model: %s.\n", record->title);

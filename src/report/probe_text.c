@@ -112,7 +112,7 @@ void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *
         st_buf_text(out, "\n");
     }
     if (origin && origin->host) {
-        st_text_host(out, origin->host, record->has_conditions ? record->before.load : -1);
+        st_text_host(out, origin->host, st_record_others(record));
         st_buf_text(out, "\n");
     }
     if (out->len) st_buf_text(out, "\n");

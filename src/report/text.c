@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/text.h"
 
+#include "base/usage.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +63,13 @@ void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_
     }
 }
 
-void st_text_host(st_buf *out, const st_host *host, double load) {
+void st_text_host(st_buf *out, const st_host *host, double others) {
     st_buf_printf(out, "%u core%s, %s", host->n_cores, host->n_cores == 1 ? "" : "s", host->isa);
     if (host->quota_cpus > 0) st_buf_printf(out, ", quota %g CPUs", host->quota_cpus);
-    if (load >= 0) st_buf_printf(out, "; %s (load %.2f)", load > 0.5 ? "busy" : "quiet", load);
+    if (others > ST_USAGE_BUSY)
+        st_buf_printf(out, "; busy (other programs use %.2f CPUs)", others);
+    else if (others >= 0)
+        st_buf_text(out, "; quiet");
 }
 
 void st_text_command(st_buf *out, int argc, char *const *argv) {

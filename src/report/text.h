@@ -24,8 +24,9 @@ const char *st_figure_ratio(st_figure out, double value);
  * first line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
 void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);
 
-/* "2 cores, AVX-512 VNNI, quota 1.5 CPUs; load 0.10" */
-void st_text_host(st_buf *out, const st_host *host, double load);
+/* "2 cores, AVX-512 VNNI, quota 1.5 CPUs; quiet"; others: CPUs that other programs use (base/usage.h), -1: unknown, and
+ * not spoken of. */
+void st_text_host(st_buf *out, const st_host *host, double others);
 
 /* Appends a command line that a shell reads as argv[argc]. */
 void st_text_command(st_buf *out, int argc, char *const *argv);

@@ -56,8 +56,11 @@ static void each_change_earns_a_warning_with_its_remedy(void **state) {
     st_probe_record record = {.has_conditions = true};
     record.before = (st_conditions){.load = 1.7, .n_cpus = 2, .governor = "performance", .throttled = 3};
     record.after = (st_conditions){.load = 1.7, .n_cpus = 1, .governor = "powersave", .throttled = 8};
+    record.after.usage =
+        (st_usage){.wall_ns = 1000000000, .busy_ns = 1900000000, .stolen_ns = 200000000, .own_ns = 1500000000};
     st_conditions_warn(&record);
-    assert_non_null(strstr(record.warnings.data, "busy before the probe (load 1.70): end other programs"));
+    assert_non_null(strstr(record.warnings.data, "other programs kept 0.40 CPUs busy during the probe: end them"));
+    assert_non_null(strstr(record.warnings.data, "gave 0.20 of this machine's CPUs to others"));
     assert_non_null(strstr(record.warnings.data, "throttled 5 times during the probe: raise the CPU quota"));
     assert_non_null(strstr(record.warnings.data, "changed from 2 (quota 0) to 1 (quota 0)"));
     assert_non_null(strstr(record.warnings.data, "changed from performance to powersave"));

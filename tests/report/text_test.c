@@ -56,7 +56,10 @@ static void a_host_is_told_in_a_line(void **state) {
     (void)state;
     st_buf out = {0};
     st_text_host(&out, &(st_host){.n_cores = 2, .isa = "AVX2", .quota_cpus = 1.5}, 0.1);
-    assert_string_equal(out.data, "2 cores, AVX2, quota 1.5 CPUs; quiet (load 0.10)");
+    assert_string_equal(out.data, "2 cores, AVX2, quota 1.5 CPUs; quiet");
+    st_buf_free(&out);
+    st_text_host(&out, &(st_host){.n_cores = 2, .isa = "AVX2"}, 1.5);
+    assert_string_equal(out.data, "2 cores, AVX2; busy (other programs use 1.50 CPUs)");
     st_buf_free(&out);
     st_text_host(&out, &(st_host){.n_cores = 1, .isa = "scalar"}, -1);
     assert_string_equal(out.data, "1 core, scalar");
