@@ -16,7 +16,7 @@ typedef struct probe_options {
     uint32_t rounds, depth;
     double precision;
     uint64_t seed;
-    bool json;
+    bool json, quick;
 } probe_options;
 
 #define WARNINGS_SHOWN 6 /* a busy machine earns one for each row, and the first say it */
@@ -77,6 +77,7 @@ static int prepare(probe_work *w, stretto_error *err) {
     if (!rc) rc = probe_pairs_parse(&w->plan, w->o->pairs, err);
     if (!rc && !w->plan.own_units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
     w->plan.depth = w->o->depth;
+    w->plan.quick = w->o->quick;
     if (!rc) rc = probe_plan_build(&w->plan, err);
     return rc || !w->o->output ? rc : cli_outputs_open(&w->outputs, w->o->output, names, err);
 }
@@ -89,6 +90,9 @@ static int measure(probe_work *w, stretto_error *err) {
         .n_sides = w->plan.n_sides,
         .units = w->plan.units,
         .n_units = w->plan.n_units,
+        .controls = w->plan.controls,
+        .peaks = w->plan.quick ? NULL : w->plan.peaks,
+        .unpinned = w->plan.unpinned,
         .jobs = w->plan.jobs,
         .n_jobs = w->plan.n_jobs,
         .evict = strcmp(w->o->cache, "warm") == 0 ? NULL : probe_plan_evict,
@@ -198,6 +202,9 @@ static const cli_option probe_table[] = {
      .help = "width of the interval that is narrow enough"},
     {.name = "cache", .kind = CLI_CHOICE, .at = AT(cache), .value = "STATE", .choices = "step|warm", .preset = "step",
      .help = "step: the rest of the model is read before each measurement, as in a real step; warm: it is not"},
+    {.name = "quick", .kind = CLI_FLAG, .at = AT(quick),
+     .help = "only the rows: neither what the units give at most nor controls, without which some causes stay "
+             "unexplained"},
     {.name = "depth", .letter = 'd', .kind = CLI_COUNT, .at = AT(depth), .value = "N", .preset = "1", .most = 1000000,
      .help = "tokens in the context before the step"},
     {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1",

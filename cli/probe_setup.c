@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "device/process.h"
 #include "unit/null.h"
 
 #include <stdio.h>
@@ -174,7 +173,7 @@ static int add_jobs(probe_plan *plan, stretto_error *err) {
     return rc;
 }
 
-/* ---- units ---- */
+/* ---- chain ---- */
 
 static int open_chain(probe_plan *plan, stretto_error *err) {
     session *s = plan->s;
@@ -182,34 +181,6 @@ static int open_chain(probe_plan *plan, stretto_error *err) {
     int rc = st_null_open(&plan->nowhere, 0, err);
     for (uint32_t i = 0; i < s->n_chunks && !rc; i++) s->unit_of[i] = plan->nowhere;
     return rc ? rc : session_open_chain(s, plan->depth + 1, plan->depth + MOST_TOKENS, 0, err);
-}
-
-/* Called while no lane is open. */
-static int open_processes(void *arg, const st_unit_info *lanes, stretto_error *err) {
-    probe_plan *plan = arg;
-    const st_step **steps = calloc(plan->n_sides, sizeof *steps);
-    if (!steps) return st_fail_memory(err, "a list of steps", plan->n_sides * sizeof *steps);
-    for (unsigned i = 0; i < plan->n_sides; i++) steps[i] = st_chunk_step_get(plan->of[i].step);
-    int rc = STRETTO_OK;
-    for (unsigned i = 0; plan->n_lanes + i < plan->n_units && !rc; i++) {
-        const st_unit_info *like = &lanes[plan->twins[i]];
-        const st_process_options options = {
-            .lane = {.cores = like->cores, .n_cores = like->n_cores, .n_threads = like->n_threads, .pin = true},
-            .steps = steps,
-            .n_steps = plan->n_sides};
-        rc = st_process_open(&plan->units[plan->n_lanes + i], &plan->s->lanes.host, &options, err);
-    }
-    free(steps);
-    return rc;
-}
-
-static int open_units(probe_plan *plan, stretto_error *err) {
-    cli_lanes *lanes = &plan->s->lanes;
-    plan->units = calloc(plan->n_units, sizeof *plan->units);
-    if (!plan->units) return st_fail_memory(err, "a list of units", plan->n_units * sizeof *plan->units);
-    int rc = plan->n_units > plan->n_lanes ? cli_lanes_pause(lanes, open_processes, plan, err) : STRETTO_OK;
-    if (!rc) memcpy(plan->units, lanes->units, lanes->n * sizeof *plan->units);
-    return rc;
 }
 
 /* ---- caches ---- */
@@ -253,20 +224,19 @@ int probe_plan_build(probe_plan *plan, stretto_error *err) {
     int rc = open_chain(plan, err);
     if (!rc) rc = add_jobs(plan, err);
     if (!rc) rc = make_steps(plan, err);
-    if (!rc) rc = open_units(plan, err);
+    if (!rc) rc = probe_units_open(plan, err);
     if (!rc) rc = describe_sides(plan, err);
     return rc ? rc : prepare_eviction(plan, err);
 }
 
 void probe_plan_free(probe_plan *plan) {
-    for (unsigned i = plan->n_lanes; plan->units && i < plan->n_units; i++) st_unit_close(plan->units[i]);
+    probe_units_close(plan);
     for (unsigned i = 0; i < plan->n_sides; i++) st_chunk_step_free(plan->of[i].step);
     if (plan->nowhere) {
         st_chain_close(plan->s->chain); /* its queues are there */
         plan->s->chain = NULL;
         st_unit_close(plan->nowhere);
     }
-    free(plan->units);
     free(plan->of);
     free(plan->sides);
     free(plan->on_units);

@@ -4,6 +4,7 @@
 #ifndef CLI_PROBE_SETUP_H
 #define CLI_PROBE_SETUP_H
 
+#include "device/control.h"
 #include "probe/probe.h"
 #include "session.h"
 
@@ -20,6 +21,11 @@ typedef struct probe_side {
     st_chunk_step *step;
 } probe_side;
 
+/* Steps of known nature for one lane, and for a process that is like it. */
+typedef struct probe_controls {
+    st_control *compute, *stream;
+} probe_controls;
+
 typedef struct probe_plan {
     session *s;
     probe_pair pairs[PROBE_PAIRS_MAX];
@@ -35,6 +41,13 @@ typedef struct probe_plan {
     st_unit **units;                 /* [n_units] the session's lanes, n_lanes of them, then processes */
     unsigned n_units, n_lanes;
     unsigned twins[CLI_LANES_MAX]; /* [n_units - n_lanes] the lane that each process is like */
+    bool quick;                    /* nothing beside the rows is measured: no peaks, no controls */
+    st_unit_peaks *peaks;          /* [n_units] */
+    st_unit **unpinned;            /* [n_units] lanes whose threads may wander; NULL where none is needed */
+    probe_controls *own_controls;  /* [n_lanes] */
+    st_step clock;
+    st_probe_side controls[ST_CONTROL_COUNT];
+    const st_step **control_steps; /* [ST_CONTROL_COUNT][n_units] */
     probe_side *of;                /* [n_sides] */
     st_probe_side *sides;          /* [n_sides] the same for the probe */
     const st_step **on_units;      /* [n_sides][n_units] */
@@ -55,6 +68,10 @@ int probe_pairs_parse(probe_plan *plan, const char *text, stretto_error *err);
  * kept. The session's chunks must be placed. */
 int probe_plan_build(probe_plan *plan, stretto_error *err);
 void probe_plan_free(probe_plan *plan); /* before session_close */
+
+/* Parts of probe_plan_build: what is to be known of the units that the jobs use, and the processes. */
+int probe_units_open(probe_plan *plan, stretto_error *err);
+void probe_units_close(probe_plan *plan);
 
 /* st_probe_setup.evict: streams the rest of the weights, twice the last-level cache at least; arg is the plan. */
 void probe_plan_evict(void *arg, const st_probe_job *job);

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TOLERANCE 0.05
 #define FULL_OVERLAP 0.90 /* above this nothing holds the pair back that a cause would have to be found for */
+#define NEAR 1.15         /* of CPU time, which is read a little after the end */
+#define AT_BANDWIDTH 0.85 /* of what the bandwidth control reaches on the same two units */
 
 static void evidence_set(st_probe_row *row, enum st_cause cause, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -22,93 +23,55 @@ static void evidence_set(st_probe_row *row, enum st_cause cause, const char *fmt
     row->cause = cause;
 }
 
-enum st_class st_classify(const double end[2], const double solo[2], double sum) {
-    unsigned shorter = solo[1] < solo[0];
-    const double sliced[2] = {shorter == 0 ? 2 * solo[0] : sum, shorter == 1 ? 2 * solo[1] : sum};
-    const double expected[][2] = {
-        [ST_CLASS_SOLO] = {solo[0], solo[1]},
-        [ST_CLASS_A_FIRST] = {solo[0], sum},
-        [ST_CLASS_B_FIRST] = {sum, solo[1]},
-        [ST_CLASS_SLICED] = {sliced[0], sliced[1]},
-    };
-    enum st_class best = ST_CLASS_OTHER;
-    double least = TOLERANCE;
-    for (unsigned class_ = 0; class_ < sizeof expected / sizeof *expected; class_++) {
-        double off = fmax(fabs(end[0] / expected[class_][0] - 1), fabs(end[1] / expected[class_][1] - 1));
-        if (off > least) continue;
-        least = off;
-        best = (enum st_class)class_;
-    }
-    if (best != ST_CLASS_OTHER) return best;
-    double last = fmax(end[0], end[1]);
-    if (last > (1 + TOLERANCE) * sum) return ST_CLASS_WORSE;
-    bool both_late = end[0] > (1 + TOLERANCE) * solo[0] && end[1] > (1 + TOLERANCE) * solo[1];
-    return both_late && last < (1 - TOLERANCE) * sum ? ST_CLASS_STRETCHED : ST_CLASS_OTHER;
-}
-
-/* What one unit does with both in one queue is the sum that its dispatch allows; else the sum of the solo times. */
-static void classes_count(st_probe_row *row) {
-    const double solo[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]};
-    double sum = row->one_unit ? row->median_ns[ST_ARM_QUEUED] : solo[0] + solo[1];
-    memset(row->classes, 0, sizeof row->classes);
-    for (size_t i = 0; i < row->n_rounds; i++) {
-        const st_sample *sample = &row->rounds[i].arms[ST_ARM_PARALLEL];
-        const double end[2] = {(double)sample->end_ns[0], (double)sample->end_ns[1]};
-        row->classes[st_classify(end, solo, sum)]++;
-    }
-}
-
 static double percent(size_t part, size_t whole) {
     return 100.0 * (double)part / (double)whole;
 }
 
-static bool cores_have(const st_unit_info *info, unsigned core) {
-    for (unsigned i = 0; i < info->n_cores; i++)
-        if (info->cores[i] == core) return true;
-    return false;
+/* ---- cores ---- */
+
+static bool cause_shared_core(st_probe_row *row) {
+    if (!row->cores.siblings) return false;
+    evidence_set(row, ST_CAUSE_SHARED_CORE, "%s and %s have hardware threads of the same physical core", row->unit[0],
+                 row->unit[1]);
+    return true;
 }
 
-static unsigned cores_shared(const st_unit_info info[2]) {
-    unsigned shared = 0;
-    for (unsigned i = 0; i < info[0].n_cores; i++) shared += cores_have(&info[1], info[0].cores[i]);
-    return shared;
+/* Together they use no more CPU time a second than one of them alone, though a core idles: either both are bound to the
+ * same one, or something else makes one wait (a lock, say), which only the pair with pinning off can tell. */
+static bool cause_one_core(st_probe_row *row) {
+    const st_row_cores *c = &row->cores;
+    const double *share = row->cpu_share;
+    unsigned used = share[ST_ARM_PARALLEL] > 0 ? (unsigned)ceil(share[ST_ARM_PARALLEL] - 0.2) : c->cores;
+    if (row->one_unit || c->allowed <= used) return false;
+    if (share[ST_ARM_PARALLEL] > NEAR * fmax(share[ST_ARM_SOLO_A], share[ST_ARM_SOLO_B])) return false;
+    bool unpinned = row->has_unpinned && row->unpinned.lo >= ST_OVERLAP_THRESHOLD;
+    if (!unpinned && (row->has_unpinned || !c->shared || c->threads <= c->cores)) return false;
+    char wander[64] = "";
+    if (unpinned) snprintf(wander, sizeof wander, " (with pinning off the factor is %.2f)", row->unpinned.value);
+    unsigned idle = c->allowed - used;
+    evidence_set(row, ST_CAUSE_ONE_CORE,
+                 "%s and %s share %u of their cores, using %.2f of CPU time a second together, while %u allowed here "
+                 "idle%s%s: give each its own (--units)",
+                 row->unit[0], row->unit[1], c->shared, share[ST_ARM_PARALLEL], idle, idle == 1 ? "s" : "", wander);
+    return true;
 }
 
-/* Whether a core of one unit and another of the other are hardware threads of the same physical core. */
-static bool cores_are_siblings(const st_unit_info info[2], const st_host *host) {
-    for (unsigned i = 0; i < info[0].n_cores; i++)
-        for (unsigned j = 0; j < info[1].n_cores; j++) {
-            unsigned a = info[0].cores[i], b = info[1].cores[j];
-            if (a != b && a < host->n_cores && b < host->n_cores && host->cores[a].core == host->cores[b].core)
-                return true;
-        }
-    return false;
-}
-
-/* Two units that share hardware threads, cores or the allowance of CPU time. */
-static bool cause_cores(st_probe_row *row, const st_unit_info info[2], const st_host *host) {
-    if (row->overlap.lo >= FULL_OVERLAP || !info[0].n_cores || (!row->one_unit && !info[1].n_cores)) return false;
-    if (!row->one_unit && host && cores_are_siblings(info, host)) {
-        evidence_set(row, ST_CAUSE_SHARED_CORE, "%s and %s have hardware threads of the same physical core",
-                     row->unit[0], row->unit[1]);
-        return true;
-    }
-    unsigned shared = row->one_unit ? 0 : cores_shared(info);
-    unsigned threads = info[0].n_threads + (row->one_unit ? 0 : info[1].n_threads);
-    unsigned cores = info[0].n_cores + (row->one_unit ? 0 : info[1].n_cores - shared);
-    unsigned idle = host && host->max_threads > cores ? host->max_threads - cores : 0;
-    if (threads > cores && shared && idle) {
-        evidence_set(row, ST_CAUSE_ONE_CORE,
-                     "%s and %s share %u of their cores while %u allowed here idle%s: give each its own (--units)",
-                     row->unit[0], row->unit[1], shared, idle, idle == 1 ? "s" : "");
-        return true;
-    }
-    unsigned allowed = host && host->max_threads < cores ? host->max_threads : cores;
-    if (threads <= allowed) return false;
-    evidence_set(row, ST_CAUSE_OVERSUBSCRIPTION, "%u runnable threads on %u allowed core%s", threads, allowed,
+static bool cause_oversubscription(st_probe_row *row) {
+    const st_row_cores *c = &row->cores;
+    unsigned allowed = c->allowed && c->allowed < c->cores ? c->allowed : c->cores;
+    if (c->threads <= allowed) return false;
+    evidence_set(row, ST_CAUSE_OVERSUBSCRIPTION, "%u runnable threads on %u allowed core%s", c->threads, allowed,
                  allowed == 1 ? "" : "s");
     return true;
 }
+
+/* Two units that share hardware threads, cores or the allowance of CPU time. */
+static bool cause_cores(st_probe_row *row) {
+    if (row->overlap.lo >= FULL_OVERLAP || !row->cores.cores) return false;
+    return cause_shared_core(row) || cause_one_core(row) || cause_oversubscription(row);
+}
+
+/* ---- queues, locks, engines ---- */
 
 static bool cause_queueing(st_probe_row *row) {
     if (!row->one_unit || row->overlap_unit.hi >= ST_OVERLAP_THRESHOLD) return false;
@@ -116,6 +79,27 @@ static bool cause_queueing(st_probe_row *row) {
     evidence_set(row, ST_CAUSE_QUEUEING,
                  "against solo times %.2f is gained, against one queue %.2f: what overlaps is a dispatch of %.3g ms",
                  row->overlap.value, row->overlap_unit.value, row->dispatch_ns / 1e6);
+    return true;
+}
+
+/* The same two sides on the same cores, the second in a process of its own. */
+static const st_probe_row *row_in_processes(const st_probe_record *record, const st_probe_row *row) {
+    for (size_t i = 0; i < record->n_rows; i++) {
+        const st_probe_row *other = &record->rows[i];
+        if (!other->arrangement->processes || other->n_rounds == 0) continue;
+        if (strcmp(other->name[0], row->name[0]) != 0 || strcmp(other->name[1], row->name[1]) != 0) continue;
+        const char *colon = strchr(other->unit[1], ':');
+        if (strcmp(other->unit[0], row->unit[0]) == 0 && colon && strcmp(colon + 1, row->unit[1]) == 0) return other;
+    }
+    return NULL;
+}
+
+static bool cause_process(st_probe_row *row, const st_probe_record *record) {
+    if (row->one_unit || row->arrangement->processes || row->overlap.hi >= ST_OVERLAP_THRESHOLD) return false;
+    const st_probe_row *apart = row_in_processes(record, row);
+    if (!apart || apart->overlap.lo < ST_OVERLAP_THRESHOLD) return false;
+    evidence_set(row, ST_CAUSE_PROCESS, "in one process the factor is %.2f, in two %.2f to %.2f", row->overlap.value,
+                 apart->overlap.lo, apart->overlap.hi);
     return true;
 }
 
@@ -135,27 +119,89 @@ static bool cause_fifo(st_probe_row *row) {
     return true;
 }
 
-static bool cause_sliced(st_probe_row *row) {
+/* Two units whose arithmetic runs side by side are not one engine: sharing all of the memory's bandwidth looks alike.
+ */
+static bool cause_sliced(st_probe_row *row, const st_unit_pair *units) {
     size_t sliced = row->classes[ST_CLASS_SLICED];
     if (2 * sliced < row->n_rounds) return false;
+    if (units && units->controls[ST_CONTROL_COMPUTE].overlap.value >= FULL_OVERLAP) return false;
     evidence_set(row, ST_CAUSE_TIME_SLICED,
                  "%s ends at twice its solo time, the other when both in a row would, in %.0f %% of rounds",
                  row->name[row->reference], percent(sliced, row->n_rounds));
     return true;
 }
 
+/* ---- both stretched: memory, caches, clock ---- */
+
+static bool stretched(const st_probe_row *row) {
+    return row->slowdown[0] > 1 + ST_END_TOLERANCE && row->slowdown[1] > 1 + ST_END_TOLERANCE;
+}
+
+static bool cause_memory(st_probe_row *row, const st_unit_pair *units) {
+    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
+    const st_control_result *bandwidth = &units->controls[ST_CONTROL_BANDWIDTH];
+    if (!row->bytes[0] || !row->bytes[1] || !bandwidth->n_rounds || !compute->n_rounds) return false;
+    double rate = st_row_common_rate(row, (double[]){(double)row->bytes[0], (double)row->bytes[1]});
+    if (rate >= AT_BANDWIDTH * bandwidth->parallel_rate) {
+        if (compute->overlap.value < FULL_OVERLAP) return false;
+        evidence_set(row, ST_CAUSE_BANDWIDTH,
+                     "both are stretched; together they read %.1f of the %.1f GB/s that streaming on both gives; "
+                     "arithmetic alone overlaps %.2f",
+                     rate, bandwidth->parallel_rate, compute->overlap.value);
+        return true;
+    }
+    if (!row->has_warm || row->warm.value < FULL_OVERLAP || row->warm.lo <= row->overlap.hi) return false;
+    evidence_set(row, ST_CAUSE_SHARED_CACHE,
+                 "both are stretched though they read %.1f of %.1f GB/s only; with caches warm the same pair overlaps "
+                 "%.2f",
+                 rate, bandwidth->parallel_rate, row->warm.value);
+    return true;
+}
+
+static bool cause_clock(st_probe_row *row, const st_unit_pair *units) {
+    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
+    const st_control_result *clock = &units->controls[ST_CONTROL_CLOCK];
+    if (!compute->n_rounds || !clock->n_rounds) return false;
+    double alone = fmin(clock->solo_rate[0], clock->solo_rate[1]);
+    bool slower = compute->slowdown[0] > 1 + ST_END_TOLERANCE && compute->slowdown[1] > 1 + ST_END_TOLERANCE;
+    if (!slower || clock->parallel_rate >= (1 - ST_END_TOLERANCE) * alone) return false;
+    evidence_set(row, ST_CAUSE_CLOCK,
+                 "both are stretched, and so is arithmetic alone (%.2f and %.2f times); the cores' clock drops from "
+                 "%.2f to %.2f GHz when both units work",
+                 compute->slowdown[0], compute->slowdown[1], alone, clock->parallel_rate);
+    return true;
+}
+
+static bool cause_stretched(st_probe_row *row, const st_unit_pair *units) {
+    if (row->one_unit || !units || !stretched(row)) return false;
+    return cause_memory(row, units) || cause_clock(row, units);
+}
+
 static bool cause_true_overlap(st_probe_row *row) {
     size_t solo = row->classes[ST_CLASS_SOLO];
-    if (2 * solo < row->n_rounds) return false;
+    bool medians = row->slowdown[0] <= 1 + ST_END_TOLERANCE && row->slowdown[1] <= 1 + ST_END_TOLERANCE;
+    if (2 * solo < row->n_rounds && !(medians && row->overlap.lo >= FULL_OVERLAP)) return false;
     evidence_set(row, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times in %.0f %% of rounds",
                  percent(solo, row->n_rounds));
     return true;
 }
 
-static void cause_unexplained(st_probe_row *row) {
-    size_t top = 0;
-    for (size_t i = 1; i < ST_CLASS_COUNT; i++)
-        if (row->classes[i] > row->classes[top]) top = i;
+/* ---- the rest ---- */
+
+static void controls_text(st_buf *out, const st_probe_row *row, const st_unit_pair *units) {
+    if (st_row_parallel_rate(row) > 0)
+        st_buf_printf(out, "; together %.1f GB/s, alone %.1f and %.1f", st_row_parallel_rate(row),
+                      st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
+    if (!units || row->one_unit) return;
+    const st_control_result *c = units->controls;
+    if (c[ST_CONTROL_COMPUTE].n_rounds)
+        st_buf_printf(out, "; arithmetic alone overlaps %.2f", c[ST_CONTROL_COMPUTE].overlap.value);
+    if (c[ST_CONTROL_BANDWIDTH].n_rounds)
+        st_buf_printf(out, ", reading alone %.2f", c[ST_CONTROL_BANDWIDTH].overlap.value);
+    if (row->has_warm) st_buf_printf(out, ", the pair with caches warm %.2f", row->warm.value);
+}
+
+static void cause_unexplained(st_probe_row *row, const st_unit_pair *units) {
     static const char *const told[ST_CLASS_COUNT] = {
         [ST_CLASS_SOLO] = "both end at their solo times",
         [ST_CLASS_A_FIRST] = "one ends at its solo time, the other at the sum",
@@ -165,31 +211,58 @@ static void cause_unexplained(st_probe_row *row) {
         [ST_CLASS_WORSE] = "the last ends later than both in a row would",
         [ST_CLASS_OTHER] = "the completion times fit no pattern",
     };
-    char rate[64] = "";
-    if (st_row_parallel_rate(row) > 0)
-        snprintf(rate, sizeof rate, "; together %.1f GB/s, alone %.1f and %.1f", st_row_parallel_rate(row),
-                 st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
+    size_t top = 0;
+    for (size_t i = 1; i < ST_CLASS_COUNT; i++)
+        if (row->classes[i] > row->classes[top]) top = i;
+    st_buf rest = {0};
+    controls_text(&rest, row, units);
     evidence_set(row, ST_CAUSE_UNEXPLAINED,
                  "%s in %.0f %% of rounds; %s takes %.2f times as long as alone, %s %.2f times%s", told[top],
                  percent(row->classes[top], row->n_rounds), row->name[0], row->slowdown[0], row->name[1],
-                 row->slowdown[1], rate);
+                 row->slowdown[1], rest.data && !rest.failed ? rest.data : "");
+    st_buf_free(&rest);
 }
 
-static void cause_batch(st_probe_row *row) {
-    evidence_set(row, ST_CAUSE_UNEXPLAINED,
-                 "%u single calls take %.3g ms, one call of %u tokens %.3g; %.1f GB/s alone, %.1f in one call", row->k,
-                 row->median_ns[ST_ARM_SERIAL] / 1e6, row->k, row->median_ns[ST_ARM_BATCHED] / 1e6,
-                 st_row_solo_rate(row, 0), st_row_parallel_rate(row));
+/* A call that mostly reads costs about the same for a few tokens: that is what a batch gains by. */
+static void cause_batch(st_probe_row *row, const st_unit_peaks *peaks) {
+    double ns[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_BATCHED]}, reads[2], does[2];
+    for (unsigned i = 0; i < 2; i++) {
+        reads[i] = (double)row->bytes[i] / ns[i];
+        does[i] = (double)row->operations[i] / ns[i];
+    }
+    bool known = peaks && peaks->gb_per_s > 0 && peaks->gmac_per_s > 0 && row->bytes[0] && row->operations[0];
+    if (known && row->overlap.lo >= ST_OVERLAP_THRESHOLD && reads[0] >= 0.5 * peaks->gb_per_s &&
+        reads[0] / peaks->gb_per_s > does[0] / peaks->gmac_per_s)
+        evidence_set(
+            row, ST_CAUSE_READ_ONCE,
+            "one token reads %.1f of %.1f GB/s and does %.1f of %.1f Gmac/s; %u in one call read %.1f GB/s and "
+            "do %.1f Gmac/s",
+            reads[0], peaks->gb_per_s, does[0], peaks->gmac_per_s, row->k, reads[1], does[1]);
+    else
+        evidence_set(row, ST_CAUSE_UNEXPLAINED,
+                     "%u single calls take %.3g ms, one call of %u tokens %.3g; %.1f GB/s alone, %.1f in one call",
+                     row->k, row->median_ns[ST_ARM_SERIAL] / 1e6, row->k, ns[1] / 1e6, reads[0], reads[1]);
 }
 
-void st_cause_set(st_probe_row *row, const st_unit_info info[2], const st_host *host) {
+void st_cause_set(st_probe_row *row, const st_probe_record *record) {
     if (row->k) {
-        cause_batch(row);
+        cause_batch(row, st_record_peaks(record, row->unit[0]));
         return;
     }
-    classes_count(row);
-    if (cause_cores(row, info, host) || cause_queueing(row) || cause_fifo(row) || cause_sliced(row) ||
-        cause_true_overlap(row))
+    st_classes_count(row);
+    const st_unit_pair *units = st_record_unit_pair(record, row);
+    if (cause_cores(row) || cause_queueing(row) || cause_process(row, record) || cause_fifo(row) ||
+        cause_sliced(row, units) || cause_stretched(row, units) || cause_true_overlap(row))
         return;
-    cause_unexplained(row);
+    cause_unexplained(row, units);
+}
+
+bool st_cause_wants_warm(const st_probe_row *row) {
+    return row->cause == ST_CAUSE_UNEXPLAINED && !row->k && !row->one_unit && row->n_rounds > 0 && stretched(row);
+}
+
+bool st_cause_wants_unpinned(const st_probe_row *row) {
+    const st_row_cores *c = &row->cores;
+    return !row->k && !row->one_unit && row->n_rounds > 0 && row->overlap.lo < FULL_OVERLAP && c->cores > 0 &&
+           c->shared > 0 && c->allowed > c->cores;
 }

@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "probe/beside.h"
 #include "probe/conditions.h"
 #include "probe/rounds.h"
+#include "probe/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,37 +44,6 @@ static int job_check(const st_probe_setup *setup, const st_probe_job *job, stret
     return job->skip ? STRETTO_OK : job_check_units(setup, job, err);
 }
 
-/* One stream cannot use any overlap within its chain, whatever the factor. */
-static void row_chain(st_probe_row *row, const char *chain) {
-    st_worth *worth = &row->worth[ST_USE_ONE_STREAM];
-    row->chain = true;
-    worth->verdict = ST_WORTH_IMPOSSIBLE;
-    if (chain)
-        snprintf(worth->reason, sizeof worth->reason, "%s is a chain: nothing can run beside it", chain);
-    else
-        snprintf(worth->reason, sizeof worth->reason, "the steps depend on each other");
-}
-
-static void row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job) {
-    row->arrangement = job->arrangement;
-    if (job->chain) row_chain(row, setup->chain);
-    row->k = job->arrangement->k;
-    row->one_unit = !job->skip && !row->k && job->unit[0] == job->unit[1];
-    for (unsigned i = 0; i < 2; i++) {
-        snprintf(row->name[i], sizeof row->name[i], "%s", setup->sides[job->side[i]].name);
-        if (job->skip) continue;
-        st_unit_info info;
-        st_unit_info_get(setup->units[job->unit[i]], &info);
-        snprintf(row->unit[i], sizeof row->unit[i], "%s", info.name);
-        const st_step *step = setup->sides[job->side[i]].steps[job->unit[i]];
-        row->bytes[i] = step->bytes;
-        row->operations[i] = step->operations;
-    }
-    if (row->k) row->name[1][0] = row->unit[1][0] = '\0';
-    row->arms = row->k ? st_batch_arms() : st_pair_arms(row->one_unit);
-    for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) row->n_arms += row->arms >> arm & 1;
-}
-
 static void row_skip(st_probe_row *row, int code, enum st_stop stop, const char *why) {
     st_fail(&row->error, code, "%s", why);
     row->stop = stop;
@@ -90,7 +61,7 @@ static int rows_create(st_probe_record *record, const st_probe_setup *setup, str
     record->rows = st_alloc(setup->n_jobs, sizeof *record->rows);
     if (!record->rows) return st_fail_memory(err, "the probe's record", setup->n_jobs * sizeof *record->rows);
     record->n_rows = setup->n_jobs;
-    for (unsigned i = 0; i < setup->n_jobs; i++) row_describe(&record->rows[i], setup, &setup->jobs[i]);
+    for (unsigned i = 0; i < setup->n_jobs; i++) st_row_describe(&record->rows[i], setup, &setup->jobs[i]);
     return STRETTO_OK;
 }
 
@@ -139,6 +110,39 @@ static st_row_plan row_plan(const st_probe_setup *setup, unsigned i, uint64_t en
     return plan;
 }
 
+/* ---- causes ---- */
+
+static void causes_set(st_probe_record *record) {
+    for (size_t i = 0; i < record->n_rows; i++)
+        if (record->rows[i].n_rounds > 0) st_cause_set(&record->rows[i], record);
+}
+
+/* What the causes still lack is measured after all rows, and once more for all of them, since they look at each other.
+ */
+static void causes_find(st_probe_record *record, const st_probe_setup *setup) {
+    causes_set(record);
+    for (unsigned i = 0; i < setup->n_jobs; i++) {
+        st_probe_row *row = &record->rows[i];
+        const unsigned *unit = setup->jobs[i].unit;
+        if (setup->cancel && atomic_load(setup->cancel)) break;
+        if (setup->evict && st_cause_wants_warm(row)) st_row_measure_warm(row, setup, i);
+        if (setup->unpinned && st_cause_wants_unpinned(row) && setup->unpinned[unit[0]] && setup->unpinned[unit[1]])
+            st_row_measure_unpinned(row, setup, i);
+    }
+    causes_set(record);
+}
+
+static int peaks_copy(st_probe_record *record, const st_probe_setup *setup, stretto_error *err) {
+    if (!setup->peaks) return STRETTO_OK;
+    record->peaks = st_alloc(setup->n_units, sizeof *record->peaks);
+    if (!record->peaks) return st_fail_memory(err, "the units' peaks", setup->n_units * sizeof *record->peaks);
+    for (unsigned i = 0; i < setup->n_units; i++)
+        if (setup->peaks[i].unit[0]) record->peaks[record->n_peaks++] = setup->peaks[i];
+    return STRETTO_OK;
+}
+
+/* ---- rows ---- */
+
 /* ran[side * n_units + unit]: the side has run there. */
 static int rows_measure(st_probe_record *record, const st_probe_setup *setup, bool *ran, stretto_error *err) {
     uint64_t begin = st_clock_now(&setup->clock), end = setup->limits.budget_ns ? begin + setup->limits.budget_ns : 0;
@@ -158,18 +162,28 @@ static int rows_measure(st_probe_record *record, const st_probe_setup *setup, bo
             if (code != STRETTO_OK && first == STRETTO_OK) first = st_fail(err, code, "%s", problem.text);
         }
     }
-    record->duration_ns = st_clock_now(&setup->clock) - begin;
     return first;
+}
+
+static int measure(st_probe_record *record, const st_probe_setup *setup, bool *ran, stretto_error *err) {
+    uint64_t begin = st_clock_now(&setup->clock);
+    if (!setup->virtual_time) record->join_ns = st_join_measure();
+    int code = st_controls_measure(record, setup, err);
+    int rows = code == STRETTO_E_MEMORY ? code : rows_measure(record, setup, ran, code == STRETTO_OK ? err : NULL);
+    causes_find(record, setup);
+    record->duration_ns = st_clock_now(&setup->clock) - begin;
+    return code != STRETTO_OK ? code : rows;
 }
 
 int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err) {
     record_begin(record, setup);
     int code = rows_create(record, setup, err);
+    if (code == STRETTO_OK) code = peaks_copy(record, setup, err);
     if (code != STRETTO_OK) return code;
     bool *ran = st_alloc((size_t)setup->n_sides * setup->n_units, sizeof *ran);
     if (!ran) return st_fail_memory(err, "the probe's record", (size_t)setup->n_sides * setup->n_units);
     conditions_before(record, setup);
-    code = rows_measure(record, setup, ran, err);
+    code = measure(record, setup, ran, err);
     conditions_after(record, setup);
     st_conditions_warn(record);
     st_free(ran);

@@ -16,7 +16,8 @@ typedef struct st_probe_side {
     const st_step *const *steps; /* [n_units] what it is on each unit, NULL where it cannot run */
 } st_probe_side;
 
-/* One pair in one arrangement: one row of the result. */
+/* One pair in one arrangement: one row of the result. A batch (arrangement->k) has the single call as side 0 and the
+ * call of k tokens as side 1, both on unit[0]. */
 typedef struct st_probe_job {
     const st_arrangement *arrangement;
     unsigned side[2]; /* a and b: two different sides */
@@ -50,6 +51,10 @@ typedef struct st_probe_setup {
     unsigned n_units;
     const st_probe_job *jobs;
     unsigned n_jobs;
+    const st_probe_side *controls; /* [ST_CONTROL_COUNT], steps that are NULL are left out; NULL: there are none */
+    const st_unit_peaks *peaks; /* [n_units], copied to the record; without a name: of a unit that is not known; NULL */
+    st_unit *const *unpinned;   /* [n_units] units like the others whose threads may wander, NULL where there is none;
+                                   NULL: nowhere */
     /* Brings the caches to the state of a real step before every timed arm, untimed; NULL: caches stay warm. */
     void (*evict)(void *arg, const st_probe_job *job);
     void *evict_arg;

@@ -71,7 +71,7 @@ const char *st_worth_name(enum st_worth_verdict verdict) {
     return names[verdict];
 }
 
-const char *st_control_name(enum st_control control) {
+const char *st_control_name(enum st_control_kind control) {
     static const char *const names[] = {
         [ST_CONTROL_COMPUTE] = "compute", [ST_CONTROL_BANDWIDTH] = "bandwidth", [ST_CONTROL_CLOCK] = "clock"};
     return names[control];

@@ -106,6 +106,15 @@ enum st_row_flag {
 
 #define ST_ROUNDS_NEVER UINT64_MAX /* no number of rounds would decide */
 
+/* What a row's units have of the machine's cores. */
+typedef struct st_row_cores {
+    unsigned threads; /* of both units */
+    unsigned cores;   /* that they have between them; 0: they do not run on cores of this machine */
+    unsigned shared;  /* of these, those that both have */
+    unsigned allowed; /* threads that may run at once here; 0: unknown */
+    bool siblings;    /* a core of one and another of the other are hardware threads of one physical core */
+} st_row_cores;
+
 /* One pair in one arrangement. */
 typedef struct st_probe_row {
     const st_arrangement *arrangement; /* of the static table */
@@ -115,7 +124,8 @@ typedef struct st_probe_row {
     bool chain;                        /* the sides are steps of one chain: in one stream they can never overlap */
     unsigned k; /* > 0: a batch: side 0 alone, k single calls of it against one call of k tokens */
     uint64_t bytes[2], operations[2]; /* of one step, 0: unknown; of a batch, [1] is the call of k tokens */
-    unsigned arms;                    /* mask of 1u << enum st_arm */
+    st_row_cores cores;
+    unsigned arms; /* mask of 1u << enum st_arm */
     unsigned n_arms;
 
     st_round *rounds; /* owned */
@@ -156,7 +166,7 @@ typedef struct st_probe_row {
 } st_probe_row;
 
 /* Steps whose nature is known, run on a pair of units before any chunk is blamed. */
-enum st_control {
+enum st_control_kind {
     ST_CONTROL_COMPUTE,   /* arithmetic in registers */
     ST_CONTROL_BANDWIDTH, /* streaming reads */
     ST_CONTROL_CLOCK,     /* a chain of dependent additions, one a cycle: its time shows the clock */
@@ -226,10 +236,10 @@ const char *st_overlap_name(enum st_overlap verdict); /* "undecided", "interfere
 const char *st_cause_name(enum st_cause cause);
 const char *st_class_name(enum st_class class_);
 const char *st_stop_name(enum st_stop stop);
-const char *st_cache_name(enum st_cache cache);           /* "step", "warm" */
-const char *st_use_name(enum st_use use);                 /* "one_stream", "prefill", "streams" */
-const char *st_worth_name(enum st_worth_verdict verdict); /* "unknown", "pays", "does not pay", ... */
-const char *st_control_name(enum st_control control);     /* "compute", "bandwidth", "clock" */
+const char *st_cache_name(enum st_cache cache);            /* "step", "warm" */
+const char *st_use_name(enum st_use use);                  /* "one_stream", "prefill", "streams" */
+const char *st_worth_name(enum st_worth_verdict verdict);  /* "unknown", "pays", "does not pay", ... */
+const char *st_control_name(enum st_control_kind control); /* "compute", "bandwidth", "clock" */
 
 /* "1 || 3", of a batch "1"; returns out. */
 #define ST_PAIR_TEXT (2 * ST_PROBE_NAME + 8)
@@ -242,6 +252,10 @@ const st_interval *st_row_decisive(const st_probe_row *row);
  * over its solo time, in GB/s; 0 when the bytes are unknown. */
 double st_row_parallel_rate(const st_probe_row *row);
 double st_row_solo_rate(const st_probe_row *row, unsigned side);
+
+/* Work of both sides over time while both run, where alone they do work[2] of it: what one does after the other has
+ * ended is left out. Of a row with numbers that is no batch. */
+double st_row_common_rate(const st_probe_row *row, const double work[2]);
 
 /* The controls of a row's pair of units, and the peaks of a unit; NULL where there are none. */
 const st_unit_pair *st_record_unit_pair(const st_probe_record *record, const st_probe_row *row);

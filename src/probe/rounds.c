@@ -187,7 +187,6 @@ static int rounds_run(run *r, stretto_error *err) {
 
 static int row_numbers(run *r, stretto_error *err) {
     st_probe_row *row = r->row;
-    const st_probe_job *job = r->pair.job;
     if (row->n_rounds == 0) {
         snprintf(row->evidence, sizeof row->evidence, "no round was completed");
         row->flags = ST_ROW_FEW;
@@ -198,9 +197,6 @@ static int row_numbers(run *r, stretto_error *err) {
     int code = st_estimate_row(row, &options, err);
     if (code != STRETTO_OK) return code;
     st_verdict_set(row);
-    st_unit_info info[2];
-    for (unsigned i = 0; i < 2; i++) st_unit_info_get(r->setup->units[job->unit[i]], &info[i]);
-    st_cause_set(row, info, r->setup->host);
     return STRETTO_OK;
 }
 

@@ -13,8 +13,13 @@ typedef struct st_row_plan {
     uint64_t seed;
 } st_row_plan;
 
-/* Fills the row's rounds, how it stopped, and its numbers as far as there are rounds. Returns what ended it:
- * STRETTO_OK, STRETTO_E_STOPPED, or the failure, which is in row->error too. */
+/* What is known of a row before it is measured: names, units, arms. */
+void st_row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job);
+
+st_row_cores st_row_cores_of(const st_unit_info info[2], bool one_unit, const st_host *host);
+
+/* Fills the row's rounds, how it stopped, its numbers as far as there are rounds, and the verdict, but not the cause.
+ * Returns what ended it: STRETTO_OK, STRETTO_E_STOPPED, or the failure, which is in row->error too. */
 int st_row_measure(const st_probe_setup *setup, const st_row_plan *plan, st_probe_row *row, stretto_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/spin.h"
 #include "base/thread.h"
 
 enum starter_state { STARTER_IDLE, STARTER_ASKED, STARTER_LEAVE };
@@ -11,7 +12,7 @@ struct st_starter {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum starter_state state; /* guarded by lock, as are the two below */
+    atomic_uint state; /* enum starter_state; changed under the lock, as are the two below */
     const st_clock *clock;
     st_start_side *side;
     st_barrier barrier;
@@ -34,8 +35,8 @@ static void starter_meet(st_starter *starter, unsigned id) {
 static void *starter_main(void *arg) {
     st_starter *starter = arg;
     pthread_mutex_lock(&starter->lock);
-    while (starter->state != STARTER_LEAVE) {
-        if (starter->state == STARTER_IDLE) {
+    while (atomic_load(&starter->state) != STARTER_LEAVE) {
+        if (atomic_load(&starter->state) == STARTER_IDLE) {
             pthread_cond_wait(&starter->changed, &starter->lock);
             continue;
         }
@@ -46,7 +47,7 @@ static void *starter_main(void *arg) {
         side_begin(side, clock);
         side_end(side);
         pthread_mutex_lock(&starter->lock);
-        starter->state = STARTER_IDLE;
+        atomic_store(&starter->state, STARTER_IDLE);
         pthread_cond_signal(&starter->changed);
     }
     pthread_mutex_unlock(&starter->lock);
@@ -55,7 +56,7 @@ static void *starter_main(void *arg) {
 
 static void starter_set(st_starter *starter, enum starter_state state) {
     pthread_mutex_lock(&starter->lock);
-    starter->state = state;
+    atomic_store(&starter->state, state);
     pthread_cond_signal(&starter->changed);
     pthread_mutex_unlock(&starter->lock);
 }
@@ -90,6 +91,17 @@ static void start_in_turn(const st_clock *clock, st_start_side sides[2]) {
     for (unsigned i = 0; i < 2; i++) side_end(&sides[i]);
 }
 
+/* The other thread is done at about the same time: a short spin saves being woken. */
+static void starter_await(st_starter *starter) {
+    for (unsigned turn = 0; turn < ST_SPIN_IDLE; turn++) {
+        if (atomic_load(&starter->state) == STARTER_IDLE) return;
+        st_spin_pause();
+    }
+    pthread_mutex_lock(&starter->lock);
+    while (atomic_load(&starter->state) != STARTER_IDLE) pthread_cond_wait(&starter->changed, &starter->lock);
+    pthread_mutex_unlock(&starter->lock);
+}
+
 void st_start_both(st_starter *starter, const st_clock *clock, st_start_side sides[2]) {
     if (!starter) {
         start_in_turn(clock, sides);
@@ -101,7 +113,5 @@ void st_start_both(st_starter *starter, const st_clock *clock, st_start_side sid
     starter_meet(starter, 0);
     side_begin(&sides[0], clock);
     side_end(&sides[0]);
-    pthread_mutex_lock(&starter->lock);
-    while (starter->state != STARTER_IDLE) pthread_cond_wait(&starter->changed, &starter->lock);
-    pthread_mutex_unlock(&starter->lock);
+    starter_await(starter);
 }

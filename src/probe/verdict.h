@@ -3,9 +3,7 @@
 #ifndef ST_PROBE_VERDICT_H
 #define ST_PROBE_VERDICT_H
 
-#include "base/host.h"
 #include "probe/record.h"
-#include "unit/unit.h"
 
 #define ST_OVERLAP_THRESHOLD 0.10
 
@@ -20,8 +18,18 @@ uint64_t st_rounds_needed(const st_interval *factor, size_t n);
 /* Sets verdict and rounds_needed of a row with numbers. */
 void st_verdict_set(st_probe_row *row);
 
-/* Sets classes, cause and evidence of a row with numbers. info: of both sides' units. host may be NULL. */
-void st_cause_set(st_probe_row *row, const st_unit_info info[2], const st_host *host);
+/* Sets classes, cause and evidence of a row with numbers, which is one of the record's, from what the record holds:
+ * also its controls, and other rows of the same pair. */
+void st_cause_set(st_probe_row *row, const st_probe_record *record);
+
+/* Whether the pair measured with caches warm, or with pinning off, would tell more of the cause. */
+bool st_cause_wants_warm(const st_probe_row *row);
+bool st_cause_wants_unpinned(const st_probe_row *row);
+
+#define ST_END_TOLERANCE 0.05
+
+/* Counts the rounds of each class. */
+void st_classes_count(st_probe_row *row);
 
 /* The class of one parallel arm whose sides ended at end[2] after the common start, where alone they take solo[2] and a
  * serial device would end both at `sum`. 5 % tolerance; where several fit, the closest. */

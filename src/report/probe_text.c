@@ -106,6 +106,21 @@ static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
     }
 }
 
+/* "reads 31 GB/s, 117 Gmac/s a thread; joining and dispatch 3 us a pair" */
+static void machine_line(st_buf *out, const st_probe_record *record) {
+    const st_unit_peaks *most = NULL;
+    for (size_t i = 0; i < record->n_peaks; i++)
+        if (!most || record->peaks[i].gb_per_s > most->gb_per_s) most = &record->peaks[i];
+    st_figure reads, does, join;
+    if (most)
+        st_buf_printf(out, "%s reads %s GB/s, %s Gmac/s a thread", most->unit, st_figure_of(reads, most->gb_per_s),
+                      st_figure_of(does, most->gmac_per_s / most->n_threads));
+    if (record->join_ns > 0)
+        st_buf_printf(out, "%sjoining and dispatch %s us a pair", most ? "; " : "",
+                      st_figure_of(join, record->join_ns / 1e3));
+    if (most || record->join_ns > 0) st_buf_text(out, "\n");
+}
+
 void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *origin, bool color) {
     if (*record->title) {
         st_text_wrap(out, record->title, 0, 2, WIDTH);
@@ -115,6 +130,7 @@ void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *
         st_text_host(out, origin->host, st_record_others(record));
         st_buf_text(out, "\n");
     }
+    machine_line(out, record);
     if (out->len) st_buf_text(out, "\n");
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         n = st_rows_of_pair(record, i);

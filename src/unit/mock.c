@@ -157,6 +157,14 @@ static void mock_wait(st_event *event) {
     machine_unlock(machine);
 }
 
+static uint64_t mock_cpu_ns(st_unit *base) {
+    mock_unit *unit = (mock_unit *)base;
+    machine_lock(unit->machine);
+    uint64_t ns = (uint64_t)llround(unit->cpu_ns);
+    machine_unlock(unit->machine);
+    return ns;
+}
+
 static void mock_quiet(st_unit *unit) {
     (void)unit;
 } /* nothing of it runs while nobody waits */
@@ -179,6 +187,7 @@ static const st_unit_ops mock_ops = {
     .submit = mock_submit,
     .wait = mock_wait,
     .quiet = mock_quiet,
+    .cpu_ns = mock_cpu_ns,
     .close = mock_close,
 };
 
@@ -237,5 +246,11 @@ void st_mock_advance(st_mock_machine *machine, uint64_t ns) {
     double until = machine->now + (double)ns;
     while (mock_advance(machine, until)) {
     }
+    machine_unlock(machine);
+}
+
+void st_mock_chill(st_mock_machine *machine) {
+    machine_lock(machine);
+    for (mock_unit *unit = machine->units; unit; unit = unit->next) unit->chilled = true;
     machine_unlock(machine);
 }

@@ -23,8 +23,10 @@ typedef struct st_mock_options {
                             in proportion to what each wants (st_step.bytes over its duration). 0: no limit */
     double oversubscribed; /* where more threads run than there are cores, each thread gets its share of a core, and the
                               step is slowed by 1 + this factor on top (threads that wait for a descheduled one) */
-    double sigma;          /* noise: each duration is multiplied by exp(sigma * standard normal) */
-    double outlier_share;  /* this share of steps takes outlier_factor times as long */
+    double together;       /* while steps run on several units, each is slowed by 1 + this: a clock that drops */
+    double cold;  /* likewise for steps that found the caches cold (st_mock_chill): a cache they fill together */
+    double sigma; /* noise: each duration is multiplied by exp(sigma * standard normal) */
+    double outlier_share; /* this share of steps takes outlier_factor times as long */
     double outlier_factor;
     double drift_per_s;   /* durations grow by this share in each second of virtual time, */
     double wave;          /* and by this share in every second half of */
@@ -70,6 +72,9 @@ int st_mock_open(st_unit **out, st_mock_machine *machine, const st_mock_unit_opt
 
 st_clock st_mock_clock(st_mock_machine *machine);      /* virtual time */
 st_clock st_mock_boot_clock(st_mock_machine *machine); /* the same, going on while the machine sleeps */
+
+/* The caches are cold for the next step of each unit. */
+void st_mock_chill(st_mock_machine *machine);
 
 /* Lets ns of virtual time pass (host work that no unit sees); what is in progress goes on meanwhile. */
 void st_mock_advance(st_mock_machine *machine, uint64_t ns);

@@ -61,6 +61,8 @@ static void job_start(st_mock_machine *machine, mock_unit *unit, mock_queue *que
     mock_job *job = queue_head(queue);
     job->running = true;
     job->start = machine->now;
+    job->cold = unit->chilled;
+    unit->chilled = false;
     job->total = job->left = job_duration(machine, queue, job);
     unit->running++;
     const st_mock_options *o = &machine->options;
@@ -120,6 +122,12 @@ static double unit_speed(const st_mock_machine *machine, const mock_unit *unit) 
     return unit->options.kind == ST_MOCK_TIME_SLICED ? speed / unit->running : speed;
 }
 
+/* What steps on several units at once do to each other, whatever they do. */
+static double crowd_slowdown(const st_mock_machine *machine, const mock_job *job, unsigned busy, unsigned cold) {
+    double slowdown = busy > 1 ? 1 + machine->options.together : 1;
+    return job->cold && cold > 1 ? slowdown * (1 + machine->options.cold) : slowdown;
+}
+
 static double job_demand(const mock_job *job) {
     return job->total > 0 ? job->speed * (double)job->step.bytes / job->total : 0;
 }
@@ -131,8 +139,11 @@ static double job_demand(const mock_job *job) {
 
 static void machine_speeds(st_mock_machine *machine) {
     double demand = 0;
+    unsigned busy = 0, cold = 0;
+    for (const mock_unit *unit = machine->units; unit; unit = unit->next) busy += unit->running > 0;
+    FOR_RUNNING(machine, unit, queue, job) cold += job->cold;
     FOR_RUNNING(machine, unit, queue, job) {
-        job->speed = unit_speed(machine, unit);
+        job->speed = unit_speed(machine, unit) / crowd_slowdown(machine, job, busy, cold);
         demand += job_demand(job);
     }
     double limit = machine->options.bytes_per_ns;
@@ -152,18 +163,30 @@ static double machine_next(st_mock_machine *machine) {
     return next;
 }
 
+/* Lets all that runs go on for ns. Threads of a unit with a core of its own run all the time, others for their share.
+ */
+static void machine_progress(st_mock_machine *machine, double ns) {
+    FOR_RUNNING(machine, unit, queue, job) job->left -= job->speed * ns;
+    for (mock_unit *unit = machine->units; unit; unit = unit->next) {
+        if (!unit->running) continue;
+        double most = 1;
+        for (unsigned i = 0; i < unit->options.n_cores; i++) most = fmax(most, core_load(machine, unit->cores[i]));
+        unit->cpu_ns += ns * unit->options.n_threads / most;
+    }
+}
+
 bool mock_advance(st_mock_machine *machine, double until) {
     if (machine_start(machine)) return true;
     machine_speeds(machine);
     double next = machine_next(machine);
     if (next > until) {
         if (until < HUGE_VAL) {
-            FOR_RUNNING(machine, unit, queue, job) job->left -= job->speed * (until - machine->now);
+            machine_progress(machine, until - machine->now);
             machine->now = until;
         }
         return false;
     }
-    FOR_RUNNING(machine, unit, queue, job) job->left -= job->speed * (next - machine->now);
+    machine_progress(machine, next - machine->now);
     machine->now = next;
     for (mock_unit *unit = machine->units; unit; unit = unit->next)
         for (mock_queue *queue = unit->queues; queue; queue = queue->next) {

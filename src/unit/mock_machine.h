@@ -35,7 +35,7 @@ struct mock_job {
     double start, total; /* once running: when, and its duration at full speed */
     double left;         /* of total */
     double speed;        /* share of full speed at the moment */
-    bool running, dies;
+    bool running, dies, cold;
 };
 
 struct mock_queue {
@@ -56,6 +56,8 @@ struct mock_unit {
     mock_queue *queues;
     uint64_t submissions;
     unsigned running; /* steps in progress */
+    bool chilled;     /* the next step finds the caches cold */
+    double cpu_ns;    /* CPU time of its threads */
 };
 
 struct st_mock_machine {

@@ -328,17 +328,38 @@ class Probe(support.CommandTest):
         self.assertEqual(got["cache"], "step")
         for key in ("version", "command_line", "host", "seed"):
             self.assertIn(key, got)
+        self.assertGreater(got["join_ns"], 0)
+        self.check_units(got)
+
+    def check_units(self, got):
+        """What the rows' units give at most, and the controls of each pair of them."""
+        peaks = {unit["name"]: unit for unit in got["units"]}
+        pairs = {(row["unit_a"], row["unit_b"]) for row in got["pairs"] if "k" not in row and "samples" in row}
+        for name in {unit for pair in pairs for unit in pair}:
+            self.assertGreater(peaks[name]["gb_per_s"], 0)
+            self.assertGreater(peaks[name]["gmac_per_s"], 0)
+        controls = {(entry["unit_a"], entry["unit_b"]): entry for entry in got["controls"]}
+        self.assertEqual(set(controls), {pair for pair in pairs if pair[0] != pair[1]})
+        for entry in controls.values():
+            for name in ("compute", "bandwidth", "clock"):
+                self.assertGreater(entry[name]["rounds"], 0)
+                self.assertGreater(entry[name]["rate"]["parallel"], 0)
+                self.assertLessEqual(entry[name]["overlap_factor"]["lo"], entry[name]["overlap_factor"]["hi"])
+
+    def test_quick_measures_the_rows_only(self):
+        got = self.done_json("probe", "-m", LLAMA, "--quick", "--rounds", "2", "--pairs", "1,3")
+        self.assertEqual((got["units"], got["controls"]), ([], []))
 
     def test_default_pairs_are_the_spikes_and_the_heaviest(self):
         chunks = self.done_json("inspect", LLAMA)["chunks"]
         heaviest = sorted(sorted(range(4), key=lambda i: (-chunks[i]["bytes"], i))[:2])
-        got = self.done_json("probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit")["pairs"]
+        got = self.done_json("probe", "-m", LLAMA, "--quick", "--rounds", "2", "--arrangement", "one-unit")["pairs"]
         pairs = [[int(row["a"]), int(row["b"])] for row in got]
         expected = [[1, 3]] + ([[i + 1 for i in heaviest]] if [i + 1 for i in heaviest] != [1, 3] else [])
         self.assertEqual(pairs, expected)
 
     def test_pairs(self):
-        words = ["probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit", "--cache", "warm"]
+        words = ["probe", "-m", LLAMA, "--quick", "--rounds", "2", "--arrangement", "one-unit", "--cache", "warm"]
         for text, expected in (
             ("2,4", [("2", "4")]),
             ("1,2 4,3", [("1", "2"), ("4", "3")]),
@@ -353,7 +374,7 @@ class Probe(support.CommandTest):
     def test_own_units(self):
         if CORES < 2:
             self.skipTest("one core")
-        words = ["probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "two-units", "--pairs", "1,3"]
+        words = ["probe", "-m", LLAMA, "--quick", "--rounds", "2", "--arrangement", "two-units", "--pairs", "1,3"]
         for options in (["--units", "cpu:1,cpu:0"], ["--place", "1=cpu:1,3=cpu:0"]):
             row = self.done_json(*words, *options)["pairs"][0]
             self.assertEqual((row["unit_a"], row["unit_b"]), ("cpu:1", "cpu:0"))
@@ -362,7 +383,7 @@ class Probe(support.CommandTest):
         allowed = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(allowed)})
         try:
-            got = self.done_json("probe", "-m", LLAMA, "--rounds", "2", "--pairs", "1,3")
+            got = self.done_json("probe", "-m", LLAMA, "--quick", "--rounds", "2", "--pairs", "1,3")
             self.fails(USAGE, "probe", "-m", LLAMA, "--arrangement", "two-units", says=["two-units", "one core"])
         finally:
             os.sched_setaffinity(0, allowed)
@@ -375,7 +396,7 @@ class Probe(support.CommandTest):
 
     def test_text_and_files(self):
         with tempfile.TemporaryDirectory() as folder:
-            text = self.done("probe", "-m", LLAMA, "--rounds", "10", "--pairs", "1,3", "-o", folder).decode()
+            text = self.done("probe", "-m", LLAMA, "--quick", "--rounds", "10", "--pairs", "1,3", "-o", folder).decode()
             self.assertEqual(sorted(os.listdir(folder)), ["probe.csv", "probe.json", "probe.md"])
             with open(os.path.join(folder, "probe.json"), encoding="utf-8") as file:
                 self.assertTrue(json.load(file)["pairs"])
@@ -407,7 +428,7 @@ class Probe(support.CommandTest):
     def test_full_disk_for_a_report(self):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("/dev/full", os.path.join(folder, "probe.json"))
-            result = support.run("probe", "-m", LLAMA, "--rounds", "2", "--arrangement", "one-unit", "-o", folder)
+            result = support.run("probe", "-m", LLAMA, "--quick", "--rounds", "2", "--arrangement", "one-unit", "-o", folder)
             self.assertEqual(result.returncode, FAILED, result.stderr)
             self.assertIn(b"probe.json", result.stderr)
             self.assertIn(b"1 || 3", result.stdout)
@@ -415,7 +436,7 @@ class Probe(support.CommandTest):
 
     def test_interrupted_keeps_the_rounds(self):
         process = subprocess.Popen(
-            [STRETTO, "probe", "-m", LLAMA, "--rounds", "1000000", "--budget", "0", "--json"],
+            [STRETTO, "probe", "-m", LLAMA, "--quick", "--rounds", "1000000", "--budget", "0", "--json"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=support.environment(),

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define RIG_UNITS 3
+#define RIG_UNITS 4
 #define RIG_JOBS 4
 #define MS 1000000u
 
@@ -28,6 +28,10 @@ typedef struct rig {
     st_step step[2];
     const st_step *steps[2][RIG_UNITS];
     st_probe_side sides[2];
+    st_mock_work control_work[ST_CONTROL_COUNT];
+    st_step control[ST_CONTROL_COUNT];
+    const st_step *control_steps[ST_CONTROL_COUNT][RIG_UNITS];
+    st_probe_side controls[ST_CONTROL_COUNT];
     st_probe_job jobs[RIG_JOBS];
     st_probe_setup setup;
     st_probe_record record;
@@ -68,6 +72,20 @@ static inline void rig_open(rig *r, st_mock_options machine, const st_mock_unit_
                                 .clock = st_mock_clock(r->machine),
                                 .virtual_time = true,
                                 .seed = 1};
+}
+
+/* Gives every unit steps of known nature: arithmetic, reads at bytes_per_ns, and 3 additions a nanosecond. */
+static inline void rig_controls(rig *r, double bytes_per_ns) {
+    static const char *const names[ST_CONTROL_COUNT] = {"compute", "stream", "clock"};
+    for (unsigned c = 0; c < ST_CONTROL_COUNT; c++) {
+        r->control_work[c].ns = MS;
+        uint64_t bytes = c == ST_CONTROL_BANDWIDTH ? (uint64_t)(bytes_per_ns * MS) : 0;
+        r->control[c] = st_mock_step(names[c], &r->control_work[c], bytes);
+        if (c != ST_CONTROL_BANDWIDTH) r->control[c].operations = 3 * MS;
+        for (unsigned i = 0; i < r->setup.n_units; i++) r->control_steps[c][i] = &r->control[c];
+        r->controls[c] = (st_probe_side){.name = names[c], .steps = r->control_steps[c]};
+    }
+    r->setup.controls = r->controls;
 }
 
 static inline st_probe_row *rig_run(rig *r) {

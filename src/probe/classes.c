@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * How the two sides of a parallel arm ended, against what each takes alone. */
+#include "probe/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+enum st_class st_classify(const double end[2], const double solo[2], double sum) {
+    unsigned shorter = solo[1] < solo[0];
+    const double sliced[2] = {shorter == 0 ? 2 * solo[0] : sum, shorter == 1 ? 2 * solo[1] : sum};
+    const double expected[][2] = {
+        [ST_CLASS_SOLO] = {solo[0], solo[1]},
+        [ST_CLASS_A_FIRST] = {solo[0], sum},
+        [ST_CLASS_B_FIRST] = {sum, solo[1]},
+        [ST_CLASS_SLICED] = {sliced[0], sliced[1]},
+    };
+    enum st_class best = ST_CLASS_OTHER;
+    double least = ST_END_TOLERANCE;
+    for (unsigned class_ = 0; class_ < sizeof expected / sizeof *expected; class_++) {
+        double off = fmax(fabs(end[0] / expected[class_][0] - 1), fabs(end[1] / expected[class_][1] - 1));
+        if (off > least) continue;
+        least = off;
+        best = (enum st_class)class_;
+    }
+    if (best != ST_CLASS_OTHER) return best;
+    double last = fmax(end[0], end[1]);
+    if (last > (1 + ST_END_TOLERANCE) * sum) return ST_CLASS_WORSE;
+    bool both_late = end[0] > (1 + ST_END_TOLERANCE) * solo[0] && end[1] > (1 + ST_END_TOLERANCE) * solo[1];
+    return both_late && last < (1 - ST_END_TOLERANCE) * sum ? ST_CLASS_STRETCHED : ST_CLASS_OTHER;
+}
+
+/* What one unit does with both in one queue is the sum that its dispatch allows; else the sum of the solo times. */
+void st_classes_count(st_probe_row *row) {
+    const double solo[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]};
+    double sum = row->one_unit ? row->median_ns[ST_ARM_QUEUED] : solo[0] + solo[1];
+    memset(row->classes, 0, sizeof row->classes);
+    for (size_t i = 0; i < row->n_rounds; i++) {
+        const st_sample *sample = &row->rounds[i].arms[ST_ARM_PARALLEL];
+        const double end[2] = {(double)sample->end_ns[0], (double)sample->end_ns[1]};
+        row->classes[st_classify(end, solo, sum)]++;
+    }
+}
+
+double st_row_common_rate(const st_probe_row *row, const double work[2]) {
+    const double solo[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]};
+    const double end[2] = {solo[0] * row->slowdown[0], solo[1] * row->slowdown[1]};
+    unsigned first = end[1] < end[0], last = !first;
+    double alone = fmin((end[last] - end[first]) / solo[last], 1);
+    return (work[first] + work[last] * (1 - alone)) / end[first];
+}
