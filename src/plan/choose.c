@@ -73,7 +73,6 @@ static st_choice_row *new_row(chooser *c, const st_schedule *s) {
     }
     st_choice_row *row = &out->rows[out->n_rows++];
     *row = (st_choice_row){.schedule = *s};
-    snprintf(row->schedule.model, sizeof row->schedule.model, "%s", s->model);
     return row;
 }
 
@@ -115,8 +114,11 @@ static void add_row(chooser *c, const st_schedule *s) {
     stretto_error why = {0};
     row->schedule.micro_batch = best_micro_batch(c, s);
     set_title(row);
-    int code =
-        st_simulate(&row->result, c->costs, &row->schedule, c->workload, &(st_sim_options){.seed = c->seed}, &why);
+    st_sim_options options = {.seed = c->seed, .record = true}; /* for the critical path */
+    int code = st_simulate(&row->result, c->costs, &row->schedule, c->workload, &options, &why);
+    free(row->result.events);
+    row->result.events = NULL;
+    row->result.n_events = 0;
     if (code == STRETTO_OK) {
         row->possible = true;
         row->score = st_goal_score(c->out->goal, &row->result);
@@ -339,6 +341,8 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
         snprintf(out, size, ": a verification gives %.1f tokens", row->result.accepted);
     } else if (s->kind == ST_SCHEDULE_BATCHED || s->batch > 1) {
         snprintf(out, size, ": a call reads the weights once for %u streams", s->batch);
+    } else if (s->kind == ST_SCHEDULE_PLACED && s->pipelined) {
+        snprintf(out, size, ": the micro-batches of a prompt follow each other through the units");
     } else if (st_schedule_overlaps(s)) {
         double least = 1;
         for (uint32_t u = 0; u < s->n_units; u++)
@@ -349,6 +353,13 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
     }
 }
 
+static bool differ(const st_schedule *a, const st_schedule *b) {
+    st_schedule same = *a;
+    same.host_beside = b->host_beside;
+    same.micro_batch = b->micro_batch;
+    return memcmp(&same, b, sizeof same) != 0; /* both were zeroed before they were filled in */
+}
+
 static void explain(chooser *c) {
     static const char *const gains[] = {"less time for each token", "less time for all streams",
                                         "less time to the first token"};
@@ -356,13 +367,17 @@ static void explain(chooser *c) {
     if (out->n_possible == 0) return;
     char why[120];
     because(&out->rows[0], c->workload, why, sizeof why);
-    if (out->n_possible == 1) {
+    out->runner_up = 1;
+    while (out->runner_up < out->n_possible && !differ(&out->rows[0].schedule, &out->rows[out->runner_up].schedule))
+        out->runner_up++;
+    if (out->runner_up == out->n_possible) {
         snprintf(out->reason, sizeof out->reason, "%.140s is the only possible schedule", out->rows[0].title);
         return;
     }
-    double gain = 100 * (1 - out->rows[0].score / out->rows[1].score);
+    const st_choice_row *second = &out->rows[out->runner_up];
+    double gain = 100 * (1 - out->rows[0].score / second->score);
     snprintf(out->reason, sizeof out->reason, "%.140s needs %.*f %% %s than %.140s%s", out->rows[0].title,
-             gain < 9.95 ? 1 : 0, gain, gains[out->goal], out->rows[1].title, why);
+             gain < 9.95 ? 1 : 0, gain, gains[out->goal], second->title, why);
 }
 
 /* ---- what would change it ---- */

@@ -29,6 +29,7 @@ typedef struct st_choice {
     st_workload workload;
     st_choice_row *rows; /* [n_rows] owned: the possible ones from best to worst, then the impossible ones */
     size_t n_rows, n_possible;
+    size_t runner_up; /* the best row that differs from the first in more than its host work; n_possible: none */
     size_t cap_rows;
     char reason[400]; /* why the first is the best, in a sentence; "" when nothing is possible */
     /* What overlap factor would change the answer: where the best schedule that uses several units at once and the best

@@ -107,19 +107,26 @@ static json_t *slowdown_json(const st_costs *costs, uint32_t x, uint32_t a, unsi
     return object;
 }
 
-static void add_slowdowns(json_t **list, const st_costs *costs, uint32_t x, uint32_t y) {
+/* Slowdown of chunk a's work beside each chunk's other work: in one entry where it is the same beside all. */
+static void add_chunk(json_t **list, const st_costs *costs, uint32_t x, uint32_t a, unsigned v, uint32_t y,
+                      unsigned w) {
     const float *pairs = costs->chunk_slowdowns[(size_t)x * costs->n_units + y];
+    const float *row = pairs + ((size_t)a * ST_WORKS + v) * costs->n_chunks * ST_WORKS;
+    bool same = true;
+    for (uint32_t b = 1; b < costs->n_chunks; b++) same = same && row[b * ST_WORKS + w] == row[w];
+    for (uint32_t b = 0; b < (same ? 1 : costs->n_chunks); b++) {
+        float own = row[b * ST_WORKS + w];
+        if (own > 0) st_json_append(list, slowdown_json(costs, x, a, v, y, same ? ST_COST_NONE : b, w, (double)own));
+    }
+}
+
+static void add_slowdowns(json_t **list, const st_costs *costs, uint32_t x, uint32_t y) {
+    bool of_chunks = costs->chunk_slowdowns[(size_t)x * costs->n_units + y] != NULL;
     for (unsigned v = 0; v < ST_WORKS; v++) {
         for (unsigned w = 0; w < ST_WORKS; w++) {
             double any = *st_cost_unit_slowdown(costs, x, v, y, w);
             if (any != 1) st_json_append(list, slowdown_json(costs, x, ST_COST_NONE, v, y, ST_COST_NONE, w, any));
-            for (uint32_t a = 0; pairs && a < costs->n_chunks; a++) {
-                for (uint32_t b = 0; b < costs->n_chunks; b++) {
-                    float own =
-                        pairs[((size_t)a * ST_WORKS + v) * costs->n_chunks * ST_WORKS + (size_t)b * ST_WORKS + w];
-                    if (own > 0) st_json_append(list, slowdown_json(costs, x, a, v, y, b, w, (double)own));
-                }
-            }
+            for (uint32_t a = 0; of_chunks && a < costs->n_chunks; a++) add_chunk(list, costs, x, a, v, y, w);
         }
     }
 }

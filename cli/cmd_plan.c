@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "base/error.h"
+#include "input.h"
+#include "json_out.h"
+#include "plan_measure.h"
+#include "report/plan_report.h"
+#include "report/sink.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct plan_options {
+    session_options session;
+    const char *goal, *costs, *probe, *save_costs, *output, *format;
+    uint32_t streams, prompt, generate;
+    double acceptance;
+    uint64_t seed;
+    bool json;
+} plan_options;
+
+#define STREAMS_FOR_THROUGHPUT 4
+
+typedef struct plan_work {
+    cli *cx;
+    const plan_options *o;
+    session s;
+    bool has_session;
+    st_workload workload;
+    enum st_goal goal;
+    st_costs costs;
+    st_choice choice;
+    st_sink *schedule_file, *costs_file; /* NULL: not asked for */
+} plan_work;
+
+/* ---- costs ---- */
+
+static int read_costs(plan_work *w, const char *path, bool probe, stretto_error *err) {
+    st_buf text = {0};
+    int rc = cli_read_file(w->cx, path, &text, err);
+    if (!rc && text.failed) rc = st_fail_memory(err, "the cost table", text.len);
+    if (!rc) {
+        rc = probe ? st_costs_parse_probe(&w->costs, text.len ? text.data : "", text.len, err)
+                   : st_costs_parse(&w->costs, text.len ? text.data : "", text.len, err);
+        if (rc) st_fail_prefix(err, path);
+    }
+    st_buf_free(&text);
+    return rc;
+}
+
+static int measure_costs(plan_work *w, stretto_error *err) {
+    session *s = &w->s;
+    w->has_session = true;
+    plan_measure_options options = {.depth = w->workload.prompt + w->workload.generate / 2,
+                                    .streams = w->workload.streams};
+    int rc = session_open_file(s, w->cx, &w->o->session, err);
+    if (!rc) rc = session_open_model(s, err);
+    if (!rc) rc = session_place(s, false, err);
+    if (!rc && !w->o->session.units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
+    return rc ? rc : plan_measure(&w->costs, s, &options, err);
+}
+
+static int get_costs(plan_work *w, stretto_error *err) {
+    const plan_options *o = w->o;
+    if (o->costs && o->probe) return st_fail(err, STRETTO_E_USAGE, "give either --costs or --probe, not both");
+    int rc = o->costs   ? read_costs(w, o->costs, false, err)
+             : o->probe ? read_costs(w, o->probe, true, err)
+                        : measure_costs(w, err);
+    if (!rc && o->acceptance > 0) w->costs.acceptance[ST_DRAFT_LOOKUP] = o->acceptance;
+    return rc;
+}
+
+/* ---- output ---- */
+
+static int put_json(st_sink *sink, json_t *value, stretto_error *err) {
+    st_buf text = {0};
+    st_json_write(&text, value, false);
+    int rc = text.failed ? st_fail_memory(err, "a file", text.len) : st_sink_put(sink, &text, err);
+    st_buf_free(&text);
+    return rc;
+}
+
+static int write_files(plan_work *w, stretto_error *err) {
+    int rc = w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), err) : STRETTO_OK;
+    if (rc || !w->schedule_file) return rc;
+    if (w->choice.n_possible == 0) return st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
+    const st_choice_row *best = &w->choice.rows[0];
+    json_t *schedule = st_schedule_json(&best->schedule);
+    st_json_set(&schedule, "predicted", st_predicted_json(&best->result, &best->schedule));
+    return put_json(w->schedule_file, schedule, err);
+}
+
+static int show(plan_work *w, stretto_error *err) {
+    st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
+    origin.seed = &w->o->seed;
+    bool json = w->o->json || strcmp(w->o->format, "json") == 0;
+    st_buf text = {0};
+    if (json) {
+        st_json_write(&text, st_plan_json(&w->choice, &w->costs, &origin), false);
+    } else if (strcmp(w->o->format, "md") == 0) {
+        st_plan_markdown(&text, &w->choice, &w->costs, &origin);
+    } else {
+        st_plan_text(&text, &w->choice, &w->costs, w->cx->color);
+    }
+    int rc = text.failed ? st_fail_memory(err, "the plan", text.len) : STRETTO_OK;
+    if (!rc) cli_write(w->cx, text.data, text.len);
+    st_buf_free(&text);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static void set_task(plan_work *w) {
+    const plan_options *o = w->o;
+    while (strcmp(st_goal_names[w->goal], o->goal) != 0) w->goal++;
+    uint32_t streams = w->goal == ST_GOAL_THROUGHPUT ? STREAMS_FOR_THROUGHPUT : 1;
+    w->workload = (st_workload){o->streams ? o->streams : streams, o->prompt, o->generate};
+}
+
+static int plan(plan_work *w, stretto_error *err) {
+    set_task(w);
+    int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
+    if (!rc && w->o->save_costs) rc = st_sink_open(&w->costs_file, w->o->save_costs, err);
+    if (!rc) rc = get_costs(w, err);
+    if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
+    if (!rc) rc = show(w, err);
+    return rc ? rc : write_files(w, err);
+}
+
+static int plan_run(cli *cx, const void *options, stretto_error *err) {
+    plan_work w = {.cx = cx, .o = options};
+    int rc = plan(&w, err);
+    st_choice_free(&w.choice);
+    st_costs_free(&w.costs);
+    st_sink_close(w.schedule_file);
+    st_sink_close(w.costs_file);
+    if (w.has_session) session_close(&w.s);
+    return rc;
+}
+
+/* A table is read by its rows. */
+/* clang-format off */
+#define AT(field) offsetof(plan_options, field)
+static const cli_option plan_table[] = {
+    SESSION_MODEL(plan_options),
+    SESSION_LIKE(plan_options),
+    {.name = "for", .kind = CLI_CHOICE, .at = AT(goal), .value = "GOAL", .choices = "latency|throughput|ttft",
+     .preset = "latency",
+     .help = "latency: least time for each token, from handing the prompt over; throughput: all streams done soonest; "
+             "ttft: first tokens soonest"},
+    {.name = "streams", .letter = 'k', .kind = CLI_COUNT, .at = AT(streams), .value = "K", .least = 1, .most = 256,
+     .help = "streams, all handed over at once (1 otherwise, 4 for throughput)"},
+    {.name = "prompt", .letter = 'p', .kind = CLI_COUNT, .at = AT(prompt), .value = "P", .preset = "128", .least = 1,
+     .most = 100000, .help = "tokens of each prompt"},
+    {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(generate), .value = "N", .preset = "64", .least = 1,
+     .most = 100000, .help = "tokens that each stream generates"},
+    {.name = "costs", .kind = CLI_FILE, .at = AT(costs), .value = "FILE",
+     .help = "take this cost table (docs/PLAN.md) in place of measuring"},
+    {.name = "probe", .kind = CLI_FILE, .at = AT(probe), .value = "FILE",
+     .help = "take what stretto probe --json wrote in place of measuring"},
+    {.name = "save-costs", .kind = CLI_TARGET, .at = AT(save_costs), .value = "FILE", .help = "write the cost table"},
+    {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
+     .help = "write the best schedule, for stretto run --schedule FILE"},
+    {.name = "acceptance", .kind = CLI_NUMBER, .at = AT(acceptance), .value = "P", .most = 1,
+     .above = true,
+     .help = "probability that a token drafted by lookup is right; otherwise unknown, and drafts are not planned"},
+    {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1",
+     .help = "of which drafts are right"},
+    SESSION_CHUNKS(plan_options),
+    {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(plan_options, units), .value = "UNITS",
+     .help = "sets of cores to plan for: cpu:0,cpu:1,cpu:0-1 (otherwise all cores as one unit, and its halves as two)"},
+    {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(plan_options, threads), .value = "T",
+     .least = 1,
+     .help = "threads of each unit (one a core otherwise)"},
+    {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(plan_options, kv_type), .value = "TYPE",
+     .choices = "f16|f32", .preset = "f16", .help = "number type of the key/value cache: f16 or f32"},
+    {.name = "format", .kind = CLI_CHOICE, .at = AT(format), .value = "FORM", .choices = "text|md|json",
+     .preset = "text", .help = "text, md (Markdown) or json"},
+    {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "the same as --format json"},
+    {0},
+};
+static const char *const plan_usages[] = {
+    "-m MODEL [--for GOAL] [--streams K] [--units UNITS] [-o FILE] [options] [--json]",
+    "--costs FILE [--for GOAL] [--streams K] [-o FILE] [options] [--json]", NULL};
+static const cli_example plan_examples[] = {
+    {"stretto plan -m smollm2", "the fastest way to decode one stream here"},
+    {"stretto plan -m smollm2 --for throughput --streams 8 -o plan.json",
+     "the fastest way to decode eight, for stretto run --schedule plan.json"},
+    {"stretto plan --costs phone.json --for ttft -p 1024 --json", "for hardware that you do not have"},
+    {0},
+};
+
+const cli_command cmd_plan = {
+    .name = "plan",
+    .summary = "which schedule of chunks and streams on units pays, and why?",
+    .usages = plan_usages,
+    .about = "Measures what each chunk costs on each unit, alone and beside the others, and simulates every schedule "
+             "that these costs allow: one unit or several, streams staged through the chunks, in one call, or a whole "
+             "model on each unit, prompts in micro-batches or on a unit of their own, drafts, host work beside. Prints "
+             "them from best to worst, those that are impossible with the reason, and what overlap factor would change "
+             "the answer.\n\nAll streams are handed over at once. tokens/s counts the tokens after each stream's first "
+             "over the time in which any stream decodes.",
+    .options = plan_table,
+    .examples = plan_examples,
+    .options_size = sizeof(plan_options),
+    .run = plan_run,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * A choice of schedules as text, Markdown and JSON. */
+#ifndef ST_REPORT_PLAN_REPORT_H
+#define ST_REPORT_PLAN_REPORT_H
+
+#include "plan/choose.h"
+#include "report/json.h"
+
+/* At most 80 columns: the table of schedules, those that are impossible with their reasons, and the answer. */
+void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color);
+
+void st_plan_markdown(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin);
+
+/* Schema stretto-plan/1 (docs/PLAN.md); the caller's reference. */
+json_t *st_plan_json(const st_choice *choice, const st_costs *costs, const st_origin *origin);
+
+/* What a simulation gave, as in "predicted"; units are the schedule's. */
+json_t *st_predicted_json(const st_sim_result *result, const st_schedule *schedule);
+
+/* "3 streams, prompts of 128 tokens, 64 tokens each; for throughput" */
+void st_plan_task_text(st_buf *out, const st_choice *choice);
+
+#endif

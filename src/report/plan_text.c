@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/plan_report.h"
+#include "report/text.h"
+
+#include <string.h>
+
+#define WIDTH 80
+#define TITLE_WIDTH 32
+#define BOLD "\033[1m"
+#define PLAIN "\033[0m"
+
+void st_plan_task_text(st_buf *out, const st_choice *choice) {
+    const st_workload *w = &choice->workload;
+    st_buf_printf(out, "%u stream%s, %u token%s of prompt, %u to generate%s; for %s", w->streams,
+                  w->streams == 1 ? "" : "s", w->prompt, w->prompt == 1 ? "" : "s", w->generate,
+                  w->streams == 1 ? "" : " each", st_goal_names[choice->goal]);
+}
+
+/* Mean over the schedule's units. */
+static double busy(const st_choice_row *row) {
+    double sum = 0;
+    for (uint32_t u = 0; u < row->schedule.n_units; u++) sum += row->result.utilisation[u];
+    return sum / row->schedule.n_units;
+}
+
+static void row_text(st_buf *out, const st_choice_row *row) {
+    const st_sim_result *r = &row->result;
+    st_figure all, each, first, gap;
+    st_buf_text(out, "  ");
+    st_text_wrap(out, row->title, 2, 4, WIDTH);
+    if (strlen(row->title) > TITLE_WIDTH) {
+        st_buf_printf(out, "\n%*s", TITLE_WIDTH + 2, "");
+    } else {
+        st_buf_printf(out, "%*s", (int)(TITLE_WIDTH - strlen(row->title)), "");
+    }
+    st_buf_printf(out, " %8s %6s %8s %7s %6.0f %3.0f %%\n", st_figure_of(all, r->tokens_per_s),
+                  st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
+                  st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
+}
+
+static void impossible_text(st_buf *out, const st_choice *choice) {
+    if (choice->n_possible == choice->n_rows) return;
+    st_buf_text(out, "\n  not possible\n");
+    for (size_t i = choice->n_possible; i < choice->n_rows; i++) {
+        st_buf line = {0};
+        st_buf_printf(&line, "%s: %s", choice->rows[i].title, choice->rows[i].why);
+        st_buf_text(out, "  ");
+        if (line.failed) out->failed = true;
+        if (!line.failed) st_text_wrap(out, line.data, 2, 4, WIDTH);
+        st_buf_text(out, "\n");
+        st_buf_free(&line);
+    }
+}
+
+/* "critical path: cpu:0+1 92 %, host 5 %, on the way 3 %" */
+static void path_text(st_buf *out, const st_choice_row *row) {
+    const st_sim_path *path = &row->result.path;
+    double whole = row->result.end_ns;
+    st_buf_text(out, "  critical path:");
+    for (uint32_t u = 0; u <= row->schedule.n_units; u++) {
+        if (path->unit_ns[u] < 0.0005 * whole) continue;
+        st_buf_printf(out, " %s %.1f %%,", u < row->schedule.n_units ? row->schedule.units[u] : "host",
+                      100 * path->unit_ns[u] / whole);
+    }
+    st_buf_printf(out, " between them %.1f %%\n", 100 * path->latency_ns / whole);
+}
+
+static void answer_text(st_buf *out, const st_choice *choice, bool color) {
+    st_buf_text(out, "\n  ");
+    if (choice->n_possible == 0) {
+        st_buf_text(out, "no schedule is possible\n");
+        return;
+    }
+    if (color) st_buf_text(out, BOLD);
+    st_buf_text(out, "best: ");
+    st_text_wrap(out, choice->reason, 8, 8, WIDTH);
+    if (color) st_buf_text(out, PLAIN);
+    st_buf_text(out, "\n");
+    if (choice->turn[0]) {
+        st_buf_text(out, "  ");
+        st_text_wrap(out, choice->turn, 2, 8, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    path_text(out, &choice->rows[0]);
+}
+
+void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color) {
+    if (costs->title[0]) {
+        st_text_wrap(out, costs->title, 0, 2, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    st_plan_task_text(out, choice);
+    st_buf_printf(out, "\n\n  %-*s %8s %6s %8s %7s %6s %5s\n", TITLE_WIDTH, "predicted", "tokens/s", "each", "first ms",
+                  "gap ms", "MB", "busy");
+    for (size_t i = 0; i < choice->n_possible; i++) row_text(out, &choice->rows[i]);
+    impossible_text(out, choice);
+    answer_text(out, choice, color);
+}

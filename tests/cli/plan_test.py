@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""plan: the decision from a table by hand, from a probe, and measured; the files that it writes."""
+
+import json
+import os
+import re
+import tempfile
+
+import support
+from support import LLAMA, REFUSED, USAGE
+
+CORES = len(os.sched_getaffinity(0))
+
+# Two cores, each 1 ms a chunk; both together 0.6 ms. In one call four streams cost little more than one.
+TABLE = {
+    "schema": "stretto-costs/1",
+    "title": "by hand",
+    "chunks": [{"name": str(c + 1), "weight_bytes": 1000, "kv_bytes_per_token": 10} for c in range(4)],
+    "memories": [{"name": "host", "bytes": 1000000}],
+    "units": [
+        {"name": "cpu:0", "cores": [0], "threads": 1, "memory": "host"},
+        {"name": "cpu:1", "cores": [1], "threads": 1, "memory": "host"},
+        {"name": "cpu:0+1", "cores": [0, 1], "threads": 2, "memory": "host"},
+    ],
+    "costs": [
+        {"chunk": str(c + 1), "unit": unit, "decode_ns": [[1, one], [4, four]]}
+        for c in range(4)
+        for unit, one, four in (("cpu:0", 1e6, 3.6e6), ("cpu:1", 1e6, 3.6e6), ("cpu:0+1", 6e5, 7e5))
+    ],
+}
+
+
+class Plan(support.CommandTest):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, value, name="costs.json"):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    def test_one_stream(self):
+        got = self.done_json("plan", "--costs", self.write(TABLE), "-p", 1, "-n", 16)
+        best = got["schedules"][got["best"]]
+        self.assertEqual(best["schedule"]["kind"], "threads")
+        self.assertAlmostEqual(best["predicted"]["tokens_per_s"], 1e9 / 2.4e6)
+        self.assertEqual(got["schema"], "stretto-plan/1")
+        self.assertEqual(got["goal"], "latency")
+        chain = [s for s in got["schedules"] if not s["possible"] and "token, 1, 2, 3, 4, token" in s["why"]]
+        self.assertEqual(len(chain), 1)
+        for row in got["schedules"]:
+            self.assertTrue(row["possible"] or row["why"])
+
+    def test_streams_and_the_schedule_file(self):
+        path = os.path.join(self.folder.name, "best.json")
+        table = self.write(TABLE)
+        got = self.done_json("plan", "--costs", table, "--for", "throughput", "-p", 4, "-n", 16, "-o", path)
+        with open(path, encoding="utf-8") as file:
+            schedule = json.load(file)
+        self.assertEqual(schedule["kind"], "batched")
+        self.assertEqual(schedule["units"], ["cpu:0+1"])
+        self.assertEqual(schedule["streams"], 4)
+        best = dict(got["schedules"][0]["schedule"], predicted=got["schedules"][0]["predicted"])
+        self.assertEqual(schedule, best)
+
+    def test_memory_is_honoured(self):
+        table = dict(TABLE, memories=[{"name": "host", "bytes": 5000}])  # 4000 of weights, 40 a token
+        got = self.done_json("plan", "--costs", self.write(table), "--for", "throughput", "-p", 4, "-n", 16)
+        self.assertEqual(got["schedules"][0]["schedule"]["streams"], 1)
+        self.assertTrue(any("too little memory" in s.get("why", "") for s in got["schedules"]))
+        self.fails_after_table(dict(TABLE, memories=[{"name": "host", "bytes": 4000}]))
+
+    def fails_after_table(self, table):
+        path = os.path.join(self.folder.name, "none.json")
+        result = support.run("plan", "--costs", self.write(table), "-o", path)
+        self.assertEqual(result.returncode, REFUSED)
+        self.assertIn(b"no schedule is possible", result.stderr)
+        self.assertFalse(os.path.exists(path))
+
+    def test_text_and_markdown(self):
+        table = self.write(TABLE)
+        for words in ((), ("--for", "throughput", "--acceptance", "0.5"), ("--for", "ttft")):
+            lines = self.done("plan", "--costs", table, *words).decode().splitlines()
+            self.assertLessEqual(max(map(len, lines)), 80)
+            self.assertTrue(any(line.startswith("  best: ") for line in lines))
+            markdown = self.done("plan", "--costs", table, *words, "--format", "md").decode()
+            rows = [line for line in markdown.splitlines() if line.startswith("|")]
+            self.assertGreater(len(rows), 4)
+            self.assertEqual({row.count("|") for row in rows}, {8})
+
+    def test_what_a_probe_measured(self):
+        pair = {"solo_a_ns": 1000, "solo_b_ns": 1000, "a": "1", "b": "2"}
+        two = dict(pair, unit_a="cpu:0", unit_b="cpu:1", slowdown_a=1.5, slowdown_b=1.5)
+        back = dict(two, unit_a="cpu:1", unit_b="cpu:0")
+        one = dict(pair, unit_a="cpu:0+1", unit_b="cpu:0+1", slowdown_a=1, slowdown_b=2)
+        path = self.write({"schema": "stretto-probe/1", "pairs": [two, back, one]})
+        got = self.done_json("plan", "--probe", path, "--for", "throughput", "-p", 1)
+        self.assertAlmostEqual(got["turn"]["measured"], 0.5, places=5)
+        part = self.write({"schema": "stretto-probe/1", "pairs": [two]})
+        whole = [s["why"] for s in self.done_json("plan", "--probe", part)["schedules"] if not s["possible"]]
+        self.assertIn("no cost is known of chunk 2 on cpu:0", whole)
+
+    def test_bad_input(self):
+        self.fails(USAGE, "plan", says="-m")
+        table = self.write(TABLE)
+        self.fails(USAGE, "plan", "--costs", table, "--probe", table, says="not both")
+        self.fails(USAGE, "plan", "--costs", table, "--for", "speed", says="latency")
+        self.fails(USAGE, "plan", "--costs", table, "--acceptance", "0")
+        self.fails(REFUSED, "plan", "--costs", self.write("{", "a.json"), says=["a.json", "line 1"])
+        self.fails(REFUSED, "plan", "--costs", self.write(dict(TABLE, unit=[]), "b.json"), says=["b.json", '"units"'])
+        self.fails(REFUSED, "plan", "--probe", table, says="stretto-probe/1")
+
+    def test_measured(self):
+        path = os.path.join(self.folder.name, "costs.json")
+        got = self.done_json("plan", "-m", LLAMA, "-p", 8, "-n", 8, "--chunks", 2, "--save-costs", path)
+        self.assertEqual(len(got["costs"]["units"]), 3 if CORES > 1 else 1)
+        for entry in got["costs"]["costs"]:
+            self.assertEqual([p[0] for p in entry["decode_ns"]], [1, 2, 4, 8])
+            self.assertEqual([p[0] for p in entry["prefill_ns"]], [16, 64, 256])
+        again = self.done_json("plan", "--costs", path, "-p", 8, "-n", 8)
+        self.assertEqual(again["reason"], got["reason"])
+        self.assertEqual(again["costs"], got["costs"])
+        self.assertTrue(re.match("1 stream, 8 tokens", self.done("plan", "--costs", path, "-p", 8).decode().split("\n")[1]))
+
+
+if __name__ == "__main__":
+    support.main()
