@@ -12,7 +12,7 @@
 
 typedef struct probe_options {
     session_options session;
-    const char *pairs, *arrangement, *cache, *budget, *output;
+    const char *pairs, *arrangement, *cache, *budget, *output, *html;
     uint32_t rounds, depth;
     double precision;
     uint64_t seed;
@@ -21,7 +21,26 @@ typedef struct probe_options {
 
 #define WARNINGS_SHOWN 6 /* a busy machine earns one for each row, and the first say it */
 
-enum { OUT_JSON, OUT_MARKDOWN, OUT_CSV };
+static void make_json(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+    st_json_write(out, st_probe_json(record, origin), false);
+}
+
+static void make_csv(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+    (void)origin;
+    st_probe_csv(out, record);
+}
+
+/* The files that -o leaves, in the order in which they are named at the end. */
+enum { OUT_HTML, OUT_MARKDOWN, OUT_JSON, OUT_CSV, OUT_COUNT };
+static const struct form {
+    const char *name;
+    void (*make)(st_buf *out, const st_probe_record *record, const st_origin *origin);
+} forms[OUT_COUNT] = {
+    [OUT_HTML] = {"probe.html", st_probe_html},
+    [OUT_MARKDOWN] = {"probe.md", st_probe_markdown},
+    [OUT_JSON] = {"probe.json", make_json},
+    [OUT_CSV] = {"probe.csv", make_csv},
+};
 
 typedef struct probe_work {
     cli *cx;
@@ -63,9 +82,15 @@ static int choose_arrangement(probe_work *w, stretto_error *err) {
     return STRETTO_OK;
 }
 
+static int open_outputs(probe_work *w, stretto_error *err) {
+    const char *const files[OUT_COUNT] = {[OUT_HTML] = w->o->html};
+    int rc = w->o->output ? cli_make_folders(w->o->output, err) : STRETTO_OK;
+    for (unsigned i = 0; i < OUT_COUNT && !rc; i++)
+        rc = cli_outputs_open(&w->outputs, i, w->o->output, forms[i].name, files[i], err);
+    return rc;
+}
+
 static int prepare(probe_work *w, stretto_error *err) {
-    static const char *const names[] = {
-        [OUT_JSON] = "probe.json", [OUT_MARKDOWN] = "probe.md", [OUT_CSV] = "probe.csv", NULL};
     session *s = &w->s;
     w->plan.s = s;
     w->plan.own_units = w->session.units || w->session.place;
@@ -79,7 +104,7 @@ static int prepare(probe_work *w, stretto_error *err) {
     w->plan.depth = w->o->depth;
     w->plan.quick = w->o->quick;
     if (!rc) rc = probe_plan_build(&w->plan, err);
-    return rc || !w->o->output ? rc : cli_outputs_open(&w->outputs, w->o->output, names, err);
+    return rc ? rc : open_outputs(w, err);
 }
 
 static int measure(probe_work *w, stretto_error *err) {
@@ -122,35 +147,38 @@ static void warn_all(probe_work *w) {
     if (n > WARNINGS_SHOWN) st_warn(&w->cx->log, "%u more of this kind; --json has them all", n - WARNINGS_SHOWN);
 }
 
-/* Every file is tried, even when another could not be written; the first failure is kept. */
-static int put(probe_work *w, unsigned which, st_buf *text, int before, stretto_error *err) {
-    stretto_error own = {0};
-    st_sink *sink = w->outputs.sink[which];
-    int rc = text->failed ? st_fail_memory(&own, "a report", text->len)
-             : sink       ? st_sink_put(sink, text, &own)
-                          : STRETTO_OK;
-    return before || !rc ? before : st_fail(err, rc, "%s", own.text);
+static int write_reports(probe_work *w, const st_origin *origin, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; i < OUT_COUNT; i++) {
+        if (!w->outputs.sink[i]) continue;
+        st_buf text = {0};
+        forms[i].make(&text, &w->record, origin);
+        rc = cli_outputs_put(&w->outputs, i, &text, rc, err);
+        st_buf_free(&text);
+    }
+    return rc;
 }
 
-static int write_reports(probe_work *w, const st_origin *origin, stretto_error *err) {
-    st_buf json = {0}, markdown = {0}, csv = {0}, text = {0};
-    st_json_write(&json, st_probe_json(&w->record, origin), false);
-    st_probe_markdown(&markdown, &w->record, origin);
-    st_probe_csv(&csv, &w->record);
-    st_probe_text(&text, &w->record, origin, w->cx->color);
-    int rc = put(w, OUT_JSON, &json, STRETTO_OK, err);
-    rc = put(w, OUT_MARKDOWN, &markdown, rc, err);
-    rc = put(w, OUT_CSV, &csv, rc, err);
-    const st_buf *shown = w->o->json ? &json : &text;
-    if (!shown->failed) cli_write(w->cx, shown->data, shown->len);
-    if (!rc && w->o->output && !w->o->json) {
-        cli_printf(w->cx, "\n  %s  %s  %s\n", st_sink_path(w->outputs.sink[OUT_JSON]),
-                   st_sink_path(w->outputs.sink[OUT_MARKDOWN]), st_sink_path(w->outputs.sink[OUT_CSV]));
-    }
-    st_buf_free(&json);
-    st_buf_free(&markdown);
-    st_buf_free(&csv);
+static int show(probe_work *w, const st_origin *origin, stretto_error *err) {
+    st_buf text = {0};
+    if (w->o->json)
+        make_json(&text, &w->record, origin);
+    else
+        st_probe_text(&text, &w->record, origin, w->cx->color);
+    int rc = text.failed ? st_fail_memory(err, "the report", text.len) : STRETTO_OK;
+    if (!rc) cli_write(w->cx, text.data, text.len);
     st_buf_free(&text);
+    return rc;
+}
+
+/* The result is shown whatever becomes of the files; what could not be written is named after it. */
+static int report(probe_work *w, const st_origin *origin, stretto_error *err) {
+    stretto_error own = {0};
+    int rc = show(w, origin, err);
+    int code = write_reports(w, origin, &own);
+    if (code && rc) cli_note(w->cx, "%s", own.text);
+    if (code && !rc) rc = st_fail(err, code, "%s", own.text);
+    if (!rc && !w->o->json) cli_outputs_show(&w->outputs, w->cx);
     return rc;
 }
 
@@ -163,7 +191,7 @@ static int probe(probe_work *w, stretto_error *err) {
     origin.seed = &w->o->seed;
     warn_all(w);
     stretto_error report_error = {0};
-    int written = write_reports(w, &origin, &report_error);
+    int written = report(w, &origin, &report_error);
     if (written && rc) cli_note(w->cx, "%s", report_error.text);
     return rc ? rc : written ? st_fail(err, written, "%s", report_error.text) : STRETTO_OK;
 }
@@ -210,7 +238,9 @@ static const cli_option probe_table[] = {
     {.name = "seed", .kind = CLI_SEED, .at = AT(seed), .value = "N", .preset = "1",
      .help = "of the order of the measurements"},
     {.name = "output", .letter = 'o', .kind = CLI_FOLDER, .at = AT(output), .value = "DIR",
-     .help = "folder for probe.json, probe.md and probe.csv; made if need be"},
+     .help = "folder for probe.html, probe.md, probe.json and probe.csv; made if need be"},
+    {.name = "html", .kind = CLI_TARGET, .at = AT(html), .value = "FILE",
+     .help = "write the report as a page that any browser shows: verdict, pictures of all rounds, and the data"},
     SESSION_CHUNKS(probe_options),
     {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(probe_options, units), .value = "UNITS",
      .help = "sets of cores to use as units: cpu:0,cpu:1 (otherwise all cores as one unit, and its halves as two)"},

@@ -161,23 +161,15 @@ static int prepare(spike_work *w, stretto_error *err) {
     return rc;
 }
 
-/* Every file is tried, even when another could not be written; the first failure is returned. */
-static int put(spike_work *w, unsigned which, const st_buf *text, int before, stretto_error *err) {
-    stretto_error own = {0};
-    int rc = text->failed ? st_fail_memory(&own, st_sink_path(w->outputs.sink[which]), text->len)
-                          : st_sink_put(w->outputs.sink[which], text, &own);
-    return before || !rc ? before : st_fail(err, rc, "%s", own.text);
-}
-
 static int write_reports(spike_work *w, stretto_error *err) {
     st_origin origin = cli_origin(w->cx, &w->s.lanes.host);
     st_buf markdown = {0}, json = {0};
     int rc = st_spike_report_finish(&w->report, err);
     st_spike_markdown(&markdown, &w->report, &origin);
     st_json_write(&json, st_spike_json(&w->report, &origin), false);
-    rc = put(w, OUT_MARKDOWN, &markdown, rc, err);
-    rc = put(w, OUT_LOG, &w->log, rc, err);
-    rc = put(w, OUT_JSON, &json, rc, err);
+    rc = cli_outputs_put(&w->outputs, OUT_MARKDOWN, &markdown, rc, err);
+    rc = cli_outputs_put(&w->outputs, OUT_LOG, &w->log, rc, err);
+    rc = cli_outputs_put(&w->outputs, OUT_JSON, &json, rc, err);
     const st_buf *shown = w->o->json ? &json : &markdown;
     if (!shown->failed) cli_write(w->cx, shown->data, shown->len);
     st_buf_free(&markdown);
@@ -187,10 +179,12 @@ static int write_reports(spike_work *w, stretto_error *err) {
 
 static int spike(spike_work *w, stretto_error *err) {
     static const char *const names[] = {
-        [OUT_MARKDOWN] = "spike.md", [OUT_LOG] = "spike.log", [OUT_JSON] = "spike.json", NULL};
+        [OUT_MARKDOWN] = "spike.md", [OUT_LOG] = "spike.log", [OUT_JSON] = "spike.json"};
     if (!w->o->output) return st_fail(err, STRETTO_E_USAGE, "nowhere to write the report: -o DIR");
     int rc = prepare(w, err);
-    if (!rc) rc = cli_outputs_open(&w->outputs, w->o->output, names, err);
+    if (!rc) rc = cli_make_folders(w->o->output, err);
+    for (unsigned i = 0; i <= OUT_JSON && !rc; i++)
+        rc = cli_outputs_open(&w->outputs, i, w->o->output, names[i], NULL, err);
     if (rc) return rc;
     w->report.n_decoded = w->o->tokens;
     rc = spike_prewarm(&w->s, err);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define WIDTH 80
+
 int cli_make_folders(const char *folder, stretto_error *err) {
     char path[PATH_MAX];
     size_t n = strlen(folder);
@@ -27,16 +29,36 @@ int cli_make_folders(const char *folder, stretto_error *err) {
     return STRETTO_OK;
 }
 
-int cli_outputs_open(cli_outputs *outputs, const char *folder, const char *const *names, stretto_error *err) {
-    *outputs = (cli_outputs){0};
-    int rc = cli_make_folders(folder, err);
-    for (unsigned i = 0; !rc && names[i] && i < OUTPUTS_MAX; i++) {
-        st_buf path = {0};
-        st_buf_printf(&path, "%s/%s", folder, names[i]);
-        rc = path.failed ? st_fail_memory(err, "a path", path.len) : st_sink_open(&outputs->sink[i], path.data, err);
-        st_buf_free(&path);
-    }
+int cli_outputs_open(cli_outputs *outputs, unsigned i, const char *folder, const char *name, const char *file,
+                     stretto_error *err) {
+    if (file) return st_sink_open(&outputs->sink[i], file, err);
+    if (!folder) return STRETTO_OK;
+    st_buf path = {0};
+    st_buf_printf(&path, "%s/%s", folder, name);
+    int rc = path.failed ? st_fail_memory(err, "a path", path.len) : st_sink_open(&outputs->sink[i], path.data, err);
+    st_buf_free(&path);
     return rc;
+}
+
+int cli_outputs_put(const cli_outputs *outputs, unsigned i, const st_buf *text, int before, stretto_error *err) {
+    stretto_error own = {0};
+    if (!outputs->sink[i]) return before;
+    int rc = st_sink_put(outputs->sink[i], text, &own);
+    return before || !rc ? before : st_fail(err, rc, "%s", own.text);
+}
+
+void cli_outputs_show(const cli_outputs *outputs, cli *cx) {
+    size_t at = 0;
+    for (unsigned i = 0; i < OUTPUTS_MAX; i++) {
+        if (!outputs->sink[i]) continue;
+        const char *path = st_sink_path(outputs->sink[i]);
+        size_t n = strlen(path);
+        bool fits = at > 0 && at + 2 + n <= WIDTH;
+        cli_printf(cx, fits ? "  " : "\n  ");
+        cli_name(cx, path, n);
+        at = (fits ? at : 0) + 2 + n;
+    }
+    if (at) cli_printf(cx, "\n");
 }
 
 void cli_outputs_close(cli_outputs *outputs) {

@@ -26,7 +26,7 @@ static double round_batch_saved(const st_probe_row *row, const st_round *round, 
     return (singles - arm_wall(round, ST_ARM_BATCHED)) / ((row->k - 1) * single);
 }
 
-static double round_overlap(const st_probe_row *row, const st_round *round) {
+double st_round_overlap(const st_probe_row *row, const st_round *round) {
     if (row->k) return round_batch_saved(row, round, row->k * arm_wall(round, ST_ARM_SOLO_A));
     double both = arm_wall(round, ST_ARM_SOLO_A) + arm_wall(round, ST_ARM_SOLO_B);
     return (both - arm_wall(round, ST_ARM_PARALLEL)) / round_reference(row, round);
@@ -37,7 +37,7 @@ static double round_overlap_serial(const st_probe_row *row, const st_round *roun
     return (arm_wall(round, ST_ARM_SERIAL) - arm_wall(round, ST_ARM_PARALLEL)) / round_reference(row, round);
 }
 
-static double round_overlap_unit(const st_probe_row *row, const st_round *round) {
+double st_round_overlap_unit(const st_probe_row *row, const st_round *round) {
     return (arm_wall(round, ST_ARM_QUEUED) - arm_wall(round, ST_ARM_PARALLEL)) / round_reference(row, round);
 }
 
@@ -96,9 +96,9 @@ static int factors(st_probe_row *row, const st_estimate_options *options, double
     double a = arm_median(row, ST_ARM_SOLO_A, scratch);
     row->reference = row->k == 0 && arm_median(row, ST_ARM_SOLO_B, scratch) < a;
     row->level = options->level;
-    int code = interval_of(row, round_overlap, options, scratch, &row->overlap, err);
+    int code = interval_of(row, st_round_overlap, options, scratch, &row->overlap, err);
     if (code != STRETTO_OK || !row->one_unit) return code;
-    return interval_of(row, round_overlap_unit, options, scratch, &row->overlap_unit, err);
+    return interval_of(row, st_round_overlap_unit, options, scratch, &row->overlap_unit, err);
 }
 
 int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, stretto_error *err) {

@@ -18,4 +18,9 @@ int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, s
 /* All of the row's numbers but verdict and cause; flags outliers and skewed rounds. */
 int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
 
+/* The overlap factor of one of the row's rounds, the second one against one queue (where one_unit); the row's reference
+ * is set. */
+double st_round_overlap(const st_probe_row *row, const st_round *round);
+double st_round_overlap_unit(const st_probe_row *row, const st_round *round);
+
 #endif

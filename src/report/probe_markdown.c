@@ -11,6 +11,17 @@ static void cell(st_buf *out, const char *text) {
     for (; *text; text++) st_buf_text(out, *text == '|' ? "\\|" : (char[2]){*text, '\0'});
 }
 
+static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
+    char pair[ST_PAIR_TEXT];
+    st_row_pair_text(pair, rows);
+    for (unsigned use = 0; use < ST_USE_COUNT; use++) {
+        const st_worth *found = st_rows_worth(rows, n, use);
+        if (found)
+            st_buf_printf(out, "- %s, worth it for %s: **%s**, %s.\n", pair, st_use_text(use),
+                          st_worth_text(found->verdict), found->reason);
+    }
+}
+
 static void head(st_buf *out, const st_probe_record *record, const st_origin *origin) {
     st_buf_text(out, "# Overlap probe\n\n");
     struct tm utc;
@@ -30,11 +41,10 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
                           st_overlap_name(row->verdict), st_hundredths(row->overlap.value),
                           st_hundredths(row->overlap.lo), st_hundredths(row->overlap.hi));
     }
-    for (size_t i = 0; i < record->n_rows; i++)
-        if (record->rows[i].chain) {
-            st_buf_text(out, "- For one stream no factor is worth anything: " ST_CHAIN_REASON ".\n");
-            return;
-        }
+    for (size_t i = 0, n; i < record->n_rows; i += n) {
+        n = st_rows_of_pair(record, i);
+        worth(out, &record->rows[i], n);
+    }
 }
 
 static void method_place(st_buf *out, const st_probe_record *record, const st_origin *origin) {

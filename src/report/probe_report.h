@@ -18,6 +18,9 @@ void st_probe_markdown(st_buf *out, const st_probe_record *record, const st_orig
 #define ST_PROBE_SCHEMA "stretto-probe/1"
 json_t *st_probe_json(const st_probe_record *record, const st_origin *origin);
 
+/* A page of its own, which loads nothing: verdict first, pictures of all rounds, and the JSON inside. */
+void st_probe_html(st_buf *out, const st_probe_record *record, const st_origin *origin);
+
 /* One line for each arm of each round; the first line names the columns. */
 void st_probe_csv(st_buf *out, const st_probe_record *record);
 

@@ -9,6 +9,7 @@
 
 #define WIDTH 80
 #define LABEL 13 /* the longest title of an arrangement */
+#define USE 12   /* the longest name of a use, and a gap */
 
 /* Names as column heads: a and b where the sides' own would break the table. */
 static const char *short_name(const st_probe_row *row, unsigned side) {
@@ -94,6 +95,21 @@ static void verdict(st_buf *out, const st_probe_row *row, bool color) {
     st_buf_text(out, "\n");
 }
 
+/* "worth it?     one stream  no: ..." */
+static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
+    bool told = false;
+    for (unsigned use = 0; use < ST_USE_COUNT; use++) {
+        const st_worth *found = st_rows_worth(rows, n, use);
+        if (!found) continue;
+        char text[sizeof found->reason + 32];
+        snprintf(text, sizeof text, "%s%s%s", st_worth_text(found->verdict), *found->reason ? ": " : "", found->reason);
+        st_buf_printf(out, "  %-*s %-*s", LABEL, told ? "" : "worth it?", USE, st_use_text(use));
+        st_text_wrap(out, text, 2 + LABEL + 1 + USE, 2 + LABEL + 1 + USE, WIDTH);
+        st_buf_text(out, "\n");
+        told = true;
+    }
+}
+
 static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         const st_probe_row *rows = &record->rows[i];
@@ -101,7 +117,7 @@ static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
         char pair[ST_PAIR_TEXT];
         st_buf_printf(out, "  %s\n", st_row_pair_text(pair, rows));
         for (size_t k = 0; k < n; k++) verdict(out, &rows[k], color);
-        if (rows->chain) st_buf_printf(out, "  %-*s one stream: no, %s\n", LABEL, "worth it?", ST_CHAIN_REASON);
+        worth(out, rows, n);
         if (i + n < record->n_rows) st_buf_text(out, "\n");
     }
 }

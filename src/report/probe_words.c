@@ -22,23 +22,27 @@ static void undecided_text(st_buf *out, const st_probe_row *row) {
                       st_hundredths(factor->lo), st_hundredths(factor->hi), row->rounds_needed);
 }
 
-void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word) {
+void st_row_why_text(st_buf *out, const st_probe_row *row) {
     if (row->n_rounds == 0) {
         st_buf_printf(out, "not measured: %s",
                       row->error.code != STRETTO_OK ? row->error.text : "no round was completed");
         return;
     }
-    if (with_word) st_buf_printf(out, "%s: ", st_overlap_name(row->verdict));
     if (row->verdict == ST_OVERLAP_UNDECIDED) {
         undecided_text(out, row);
         st_buf_text(out, "; ");
     }
     st_buf_printf(out, "%s (%s)", st_cause_name(row->cause), row->evidence);
-    if (row->one_unit)
-        st_buf_printf(out, "; against one queue %.2f, %.2f to %.2f", st_hundredths(row->overlap_unit.value),
-                      st_hundredths(row->overlap_unit.lo), st_hundredths(row->overlap_unit.hi));
     if (row->stop == ST_STOP_ERROR) st_buf_printf(out, "; ended early: %s", row->error.text);
     if (row->stop == ST_STOP_CANCELLED) st_buf_text(out, "; stopped early on request");
+}
+
+void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word) {
+    if (with_word && row->n_rounds > 0) st_buf_printf(out, "%s: ", st_overlap_name(row->verdict));
+    st_row_why_text(out, row);
+    if (row->one_unit && row->n_rounds > 0)
+        st_buf_printf(out, "; against one queue %.2f, %.2f to %.2f", st_hundredths(row->overlap_unit.value),
+                      st_hundredths(row->overlap_unit.lo), st_hundredths(row->overlap_unit.hi));
 }
 
 void st_rows_rounds_text(st_buf *out, const st_probe_row *rows, size_t n) {
@@ -69,4 +73,33 @@ size_t st_rows_of_pair(const st_probe_record *record, size_t first) {
     size_t n = 1;
     while (first + n < record->n_rows && same_pair(&record->rows[first], &record->rows[first + n])) n++;
     return n;
+}
+
+/* In the order of what a reader hopes for. */
+static unsigned worth_rank(enum st_worth_verdict verdict) {
+    static const unsigned ranks[] = {
+        [ST_WORTH_UNKNOWN] = 0,   [ST_WORTH_IMPOSSIBLE] = 1, [ST_WORTH_DOES_NOT_PAY] = 2,
+        [ST_WORTH_UNDECIDED] = 3, [ST_WORTH_PAYS] = 4,
+    };
+    return ranks[verdict];
+}
+
+const st_worth *st_rows_worth(const st_probe_row *rows, size_t n, enum st_use use) {
+    const st_worth *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const st_worth *worth = &rows[i].worth[use];
+        if (worth_rank(worth->verdict) > (best ? worth_rank(best->verdict) : 0)) best = worth;
+    }
+    return best;
+}
+
+const char *st_use_text(enum st_use use) {
+    static const char *const texts[] = {
+        [ST_USE_ONE_STREAM] = "one stream", [ST_USE_PREFILL] = "prefill", [ST_USE_STREAMS] = "streams"};
+    return texts[use];
+}
+
+const char *st_worth_text(enum st_worth_verdict verdict) {
+    if (verdict == ST_WORTH_PAYS) return "yes";
+    return verdict == ST_WORTH_UNDECIDED ? "undecided" : "no";
 }

@@ -5,8 +5,12 @@
 
 #include "probe/record.h"
 
-/* "serialises: a first-in-first-out queue (3 ends when ...)", without the verdict's word when it is false. What is
- * undecided says how many more rounds would decide; what was not measured, why. */
+/* "a first-in-first-out queue (3 ends when ...)". What is undecided says how many more rounds would decide; what was
+ * not measured, why. */
+void st_row_why_text(st_buf *out, const st_probe_row *row);
+
+/* "serialises: " and the same, without the verdict's word when it is false, and where both sides are on one unit the
+ * factor that decided. */
 void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word);
 
 /* "10" or "10 to 40" rounds of the measured rows first..last-1. */
@@ -18,7 +22,9 @@ const char *st_cache_text(enum st_cache cache);
 /* Rows from `first` on that are of the same pair. */
 size_t st_rows_of_pair(const st_probe_record *record, size_t first);
 
-/* Why overlap is worth nothing to one stream, for rows whose sides are steps of one chain. */
-#define ST_CHAIN_REASON "the steps depend on each other"
+/* What rows[n] of one pair say of a use: the best verdict of them, NULL where none has one. */
+const st_worth *st_rows_worth(const st_probe_row *rows, size_t n, enum st_use use);
+const char *st_use_text(enum st_use use);                 /* "one stream" */
+const char *st_worth_text(enum st_worth_verdict verdict); /* "yes", "no", "undecided" */
 
 #endif

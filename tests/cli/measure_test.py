@@ -397,10 +397,11 @@ class Probe(support.CommandTest):
     def test_text_and_files(self):
         with tempfile.TemporaryDirectory() as folder:
             text = self.done("probe", "-m", LLAMA, "--quick", "--rounds", "10", "--pairs", "1,3", "-o", folder).decode()
-            self.assertEqual(sorted(os.listdir(folder)), ["probe.csv", "probe.json", "probe.md"])
+            self.assertEqual(sorted(os.listdir(folder)), ["probe.csv", "probe.html", "probe.json", "probe.md"])
             with open(os.path.join(folder, "probe.json"), encoding="utf-8") as file:
                 self.assertTrue(json.load(file)["pairs"])
-            self.assertIn(os.path.join(folder, "probe.md"), text)
+            for name in os.listdir(folder):
+                self.assertIn("  " + os.path.join(folder, name), text)
         table = text.split(folder)[0]
         self.assertLessEqual(max(map(len, table.splitlines())), 80)
         for words in ("1 || 3", "one unit", "worth it?"):

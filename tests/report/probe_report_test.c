@@ -49,7 +49,7 @@ static const char expected_text[] = "tiny Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (2
                                     "                takes 1.33 times as long as alone, 3 1.25 times; together 28.0\n"
                                     "                GB/s, alone 20.0 and 20.0)\n"
                                     "  two threads   not measured: one core is allowed here\n"
-                                    "  worth it?     one stream: no, the steps depend on each other\n";
+                                    "  worth it?     one stream  no: the steps depend on each other\n";
 
 static void the_terminal_shows_the_table_and_then_the_verdict(void **state) {
     (void)state;
@@ -151,7 +151,7 @@ static void markdown_begins_with_the_verdict(void **state) {
         "# Overlap probe\n\nDate: 2023-11-14. Stretto 1.2.3.\n",
         "## TL;DR\n\n- 1 || 3, one unit: **serialises** (overlap factor 0.00, 95 % interval 0.00 to 0.00).\n",
         "- 1 || 3, two threads: not measured.\n",
-        "- For one stream no factor is worth anything: the steps depend on each other.\n",
+        "- 1 || 3, worth it for one stream: **no**, the steps depend on each other.\n",
         "## Methodology\n\n- Host: A processor, 2 cores, AVX2; Linux 6.1.\n",
         "- two units: a unit for each side, a submitting thread for each.\n",
         "Medians over 10 rounds; 95 % intervals by bootstrap over rounds; seed 1.\n",

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * The page of a probe on a mock machine without noise; tests/cli/page_test.py opens one in a browser. */
+#include "report/html.h"
+#include "report/json.h"
+#include "report/probe_report.h"
+
+#include "probe/rig.h"
+
+#include <stdio.h>
+
+static void check_text(const char *text, const char *expected) {
+    st_buf out = {0};
+    st_html_text(&out, text);
+    assert_false(out.failed);
+    assert_string_equal(out.data ? out.data : "", expected);
+    st_buf_free(&out);
+}
+
+static void text_is_only_text(void **state) {
+    (void)state;
+    check_text("", "");
+    check_text("SmolLM2 & co.", "SmolLM2 &amp; co.");
+    check_text("</script><img src=x onerror='a(\"b\")'>",
+               "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;");
+    check_text("a\x01"
+               "b\x7f\r\n\tc",
+               "a\xef\xbf\xbd"
+               "b\xef\xbf\xbd\xef\xbf\xbd\n\tc");
+    check_text("\xc3\xa9 \xff \xed\xa0\x80", "\xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    check_text("cut \xf0\x9f", "cut \xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void json_cannot_end_its_element(void **state) {
+    (void)state;
+    static const char hostile[] = "</script><!--<script>";
+    st_buf out = {0};
+    st_html_json(&out, json_pack("{s:s}", hostile, hostile));
+    assert_false(out.failed);
+    assert_null(strchr(out.data, '<'));
+    json_t *back = json_loads(out.data, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(back, hostile)), hostile);
+    json_decref(back);
+    st_buf_free(&out);
+    st_html_json(&out, NULL);
+    assert_true(out.failed);
+    st_buf_free(&out);
+}
+
+static unsigned count(const char *text, const char *word) {
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++) n++;
+    return n;
+}
+
+/* One unit, two units with a bandwidth that both exhaust, and something that could not be measured. */
+static void machine_open(rig *r) {
+    const st_mock_unit_options units[3] = {{.name = "cpu:0+1"}, {.name = "cpu:0"}, {.name = "cpu:1"}};
+    rig_open(r, (st_mock_options){.bytes_per_ns = 30}, units, 3,
+             (rig_pair){.a_ns = 900000, .b_ns = 1200000, .a_bytes = 18000000, .b_bytes = 24000000});
+    r->jobs[0] = (st_probe_job){.arrangement = st_arrangement_find("one-unit", NULL), .side = {0, 1}, .chain = true};
+    r->jobs[1] = (st_probe_job){
+        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .unit = {1, 2}, .chain = true};
+    r->jobs[2] = (st_probe_job){.arrangement = st_arrangement_find("threads", NULL),
+                                .side = {0, 1},
+                                .chain = true,
+                                .skip = "one core is allowed here"};
+    r->setup.n_jobs = 3;
+    r->setup.title = "tiny";
+}
+
+static void the_verdict_comes_first(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    rig_run(&r);
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_false(out.failed);
+    static const char *const parts[] = {
+        "<!DOCTYPE html>",
+        "Can <bdi>1</bdi> and <bdi>3</bdi> run at the same time?",
+        "<strong>Yes</strong>, with two units.",
+        "<span class=\"chip serialises\">serialises</span> 0.00",
+        "a first-in-first-out queue",
+        "<span class=\"chip overlaps\">overlaps</span> 0.67",
+        "not measured: one core is allowed here",
+        "<dt>one stream</dt><dd><strong>no</strong>: the steps depend on each other",
+        "<table",
+        "data-label=\"parallel, ms\">1.50<",
+        "<svg",
+        "aria-label=\"two units: overlap factors of 10 rounds, median 0.67, interval 0.67 to 0.67\"",
+        "aria-label=\"two units, round 1: 1 from 0.00 to 1.20 ms, alone 0.900; 3 from 0.00 to 1.50 ms, alone 1.20\"",
+        "<script type=\"application/json\" id=\"data\">",
+        "</html>\n",
+    };
+    const char *at = out.data;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!strstr(at, parts[i])) print_error("no %s\n", parts[i]);
+        at = strstr(at, parts[i]);
+        assert_non_null(at);
+    }
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+static void answer_is(enum st_overlap one, enum st_overlap two, const char *text) {
+    rig r;
+    machine_open(&r);
+    rig_run(&r);
+    r.record.rows[0].verdict = one;
+    r.record.rows[1].verdict = two;
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_non_null(strstr(out.data, text));
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+static void the_answer_is_of_all_arrangements(void **state) {
+    (void)state;
+    answer_is(ST_OVERLAP_OVERLAPS, ST_OVERLAP_OVERLAPS, "<strong>Yes</strong>, with one unit, two units.");
+    answer_is(ST_OVERLAP_OVERLAPS, ST_OVERLAP_UNDECIDED, "<strong>Yes</strong>, with one unit.");
+    answer_is(ST_OVERLAP_SERIALISES, ST_OVERLAP_UNDECIDED, "<strong>Undecided.</strong>");
+    answer_is(ST_OVERLAP_SERIALISES, ST_OVERLAP_INTERFERES, "<strong>No.</strong>");
+}
+
+static void hostile_names_stay_text(void **state) {
+    (void)state;
+    static const char hostile[] = "\"></svg><script>x()</script>\xff";
+    rig r;
+    machine_open(&r);
+    r.setup.title = hostile;
+    r.sides[0].name = hostile;
+    r.jobs[2].skip = hostile;
+    rig_run(&r);
+    st_buf_text(&r.record.warnings, "a warning of </script>\n");
+    st_buf out = {0};
+    char word[] = "stretto</script>", *words[] = {word};
+    const st_host host = {.cpu_model = "<script>cpu", .isa = "<script>isa", .kernel = "<script>", .n_cores = 1};
+    const st_origin origin = {.version = "1.2.3", .argc = 1, .argv = words, .host = &host, .when = 1700000000};
+    st_probe_html(&out, &r.record, &origin);
+    assert_int_equal(count(out.data, "<script"), 2);
+    assert_int_equal(count(out.data, "</script"), 2);
+    assert_null(strstr(out.data, "\xff"));
+    assert_non_null(strstr(out.data, "2023-11-14 22:13 UTC"));
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+/* A round that is far out must not make the picture useless, nor leave it. */
+static void wild_rounds_stay_in_the_picture(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    rig_run(&r);
+    r.record.rows[1].rounds[3].arms[ST_ARM_PARALLEL].wall_ns = 900 * (uint64_t)MS;
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_null(strstr(out.data, "nan"));
+    assert_non_null(strstr(out.data, "M12.0 15.7h0"));
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+static void many_rounds_are_thinned(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    r.setup.n_jobs = 1;
+    r.setup.limits.rounds = 12000;
+    rig_run(&r);
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_int_equal(count(out.data, "h0"), 2 * 4000);
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_only_text),       cmocka_unit_test(json_cannot_end_its_element),
+        cmocka_unit_test(the_verdict_comes_first), cmocka_unit_test(the_answer_is_of_all_arrangements),
+        cmocka_unit_test(hostile_names_stay_text), cmocka_unit_test(wild_rounds_stay_in_the_picture),
+        cmocka_unit_test(many_rounds_are_thinned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
