@@ -15,28 +15,34 @@ typedef struct rates {
     double median, min, max; /* tokens a second */
 } rates;
 
-bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads,
-                      uint32_t repetitions, stretto_error *err) {
+bench_test *bench_add(bench_list *list, const bench_test *like, uint32_t repetitions, stretto_error *err) {
     uint64_t *samples = calloc(repetitions, sizeof *samples);
+    uint64_t *chunks = calloc((size_t)repetitions * like->n_chunks, sizeof *chunks);
     if (list->n == list->cap) {
         size_t cap = list->cap ? 2 * list->cap : 16;
         bench_test *more = realloc(list->tests, cap * sizeof *more);
         if (more) list->tests = more, list->cap = cap;
     }
-    if (!samples || list->n == list->cap) {
+    if (!samples || !chunks || list->n == list->cap) {
         free(samples);
-        st_fail_memory(err, "the samples", (unsigned long long)repetitions * sizeof *samples);
+        free(chunks);
+        st_fail_memory(err, "the samples", (unsigned long long)repetitions * (1 + like->n_chunks) * sizeof *samples);
         return NULL;
     }
     bench_test *t = &list->tests[list->n++];
-    *t = (bench_test){.decode = decode, .tokens = tokens, .depth = depth, .threads = threads, .samples_ns = samples};
-    snprintf(t->name, sizeof t->name, "%s%u", decode ? "tg" : "pp", tokens);
-    if (depth) snprintf(t->name, sizeof t->name, "%s%u@d%u", decode ? "tg" : "pp", tokens, depth);
+    *t = *like;
+    t->samples_ns = samples;
+    t->chunks_ns = chunks;
+    snprintf(t->name, sizeof t->name, "%s%u", t->decode ? "tg" : "pp", t->tokens);
+    if (t->depth) snprintf(t->name, sizeof t->name, "%s%u@d%u", t->decode ? "tg" : "pp", t->tokens, t->depth);
     return t;
 }
 
 void bench_free(bench_list *list) {
-    for (size_t i = 0; i < list->n; i++) free(list->tests[i].samples_ns);
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->tests[i].samples_ns);
+        free(list->tests[i].chunks_ns);
+    }
     free(list->tests);
     *list = (bench_list){0};
 }
@@ -58,6 +64,24 @@ static rates rates_of(const bench_test *t) {
     r.median = x ? st_median(x, t->n_samples) : r.min;
     free(x);
     return r;
+}
+
+/* The median of n of x[n * step], 0 when memory is out. */
+static double median_ns(const uint64_t *ns, uint32_t n, size_t step) {
+    double *x = calloc(n, sizeof *x);
+    if (!x) return 0;
+    for (uint32_t i = 0; i < n; i++) x[i] = (double)ns[i * step];
+    double median = st_median(x, n);
+    free(x);
+    return median;
+}
+
+double bench_token_ns(const bench_test *t) {
+    return median_ns(t->samples_ns, t->n_samples, 1) / t->tokens;
+}
+
+double bench_chunk_ns(const bench_test *t, uint32_t chunk) {
+    return median_ns(t->chunks_ns + chunk, t->n_samples, t->n_chunks) / t->tokens;
 }
 
 void bench_head(cli *cx, const char *format, const session *s) {
@@ -89,6 +113,18 @@ void bench_row(cli *cx, const char *format, const bench_test *t) {
     }
 }
 
+static json_t *chunks_json(const bench_test *t) {
+    json_t *chunks = json_array();
+    for (uint32_t c = 0; c < t->n_chunks; c++) {
+        json_t *ns = json_array();
+        for (uint32_t i = 0; i < t->n_samples; i++)
+            st_json_append(&ns, json_integer((json_int_t)t->chunks_ns[(size_t)i * t->n_chunks + c]));
+        st_json_append(&chunks, json_pack("{s:i, s:f, s:o}", "chunk", (int)c + 1, "ms_per_token",
+                                          bench_chunk_ns(t, c) / 1e6, "samples_ns", ns));
+    }
+    return chunks;
+}
+
 static json_t *test_json(const bench_test *t) {
     rates r = rates_of(t);
     json_t *per_second = json_array(), *ns = json_array();
@@ -98,8 +134,9 @@ static json_t *test_json(const bench_test *t) {
     }
     json_t *speed =
         json_pack("{s:f, s:f, s:f, s:o}", "median", r.median, "min", r.min, "max", r.max, "samples", per_second);
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens",
-                     (int)t->tokens, "depth", (int)t->depth, "tokens_per_s", speed, "samples_ns", ns);
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens",
+                     (int)t->tokens, "depth", (int)t->depth, "tokens_per_s", speed, "samples_ns", ns, "chunks",
+                     chunks_json(t));
 }
 
 json_t *bench_json(const bench_list *list, const session *s, uint32_t repetitions) {

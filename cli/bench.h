@@ -12,6 +12,8 @@ typedef struct bench_test {
     bool decode;
     uint32_t tokens, depth, threads;
     uint64_t *samples_ns; /* [repetitions] owned */
+    uint64_t *chunks_ns;  /* [repetitions][n_chunks] what each chunk took of them; owned */
+    uint32_t n_chunks;
     uint32_t n_samples;
 } bench_test;
 
@@ -20,10 +22,13 @@ typedef struct bench_list {
     size_t n, cap;
 } bench_list;
 
-/* A new row with room for its samples, valid until the next call; NULL when memory is out. */
-bench_test *bench_add(bench_list *list, uint32_t tokens, bool decode, uint32_t depth, uint32_t threads,
-                      uint32_t repetitions, stretto_error *err);
+/* A new row as *like says, with room for its samples, valid until the next call; NULL when memory is out. */
+bench_test *bench_add(bench_list *list, const bench_test *like, uint32_t repetitions, stretto_error *err);
 void bench_free(bench_list *list);
+
+/* Medians, per token: of a test with at least one sample, and of one of its chunks. */
+double bench_token_ns(const bench_test *test);
+double bench_chunk_ns(const bench_test *test, uint32_t chunk);
 
 /* Text, md and csv are written a row at a time; json (nothing here) at the end. */
 void bench_head(cli *cx, const char *format, const session *s);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "bench.h"
 #include "json_out.h"
+#include "roofline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct bench_options {
     cli_counts prompts, decodes, depths, threads;
     uint32_t repetitions;
     const char *format;
-    bool json;
+    bool json, roofline;
 } bench_options;
 
 typedef struct bench_work {
@@ -26,11 +27,22 @@ typedef struct bench_work {
     session_options session; /* with the number of threads of the moment */
     session s;
     bench_list list;
+    roofline roof;
+    uint64_t *busy_ns; /* [n_chunks] of the sample of the moment */
     int32_t *ids; /* [context] what prompts are made of */
 } bench_work;
 
+static const char *format_of(const bench_options *o) { return o->json ? "json" : o->format; }
+
+/* Adds what the chunks took in the last forward. */
+static void note_busy(bench_work *w) {
+    for (uint32_t i = 0; i < w->s.n_chunks; i++) w->busy_ns[i] += st_chain_busy_ns(w->s.chain, i);
+}
+
 static int feed(bench_work *w, uint32_t n, enum st_want want, stretto_error *err) {
-    return n ? st_chain_forward(w->s.chain, w->ids, n, want, NULL, NULL, err) : STRETTO_OK;
+    int rc = n ? st_chain_forward(w->s.chain, w->ids, n, want, NULL, NULL, err) : STRETTO_OK;
+    note_busy(w);
+    return rc;
 }
 
 static int decode(bench_work *w, uint32_t n, stretto_error *err) {
@@ -39,6 +51,7 @@ static int decode(bench_work *w, uint32_t n, stretto_error *err) {
         if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
         int rc = st_chain_forward(w->s.chain, &id, 1, ST_WANT_LAST, NULL, NULL, err);
         if (rc) return rc;
+        note_busy(w);
         id = st_chain_argmax(w->s.chain);
     }
     return STRETTO_OK;
@@ -49,6 +62,7 @@ static int time_once(bench_work *w, const bench_test *t, uint64_t *ns, stretto_e
     int rc = feed(w, t->depth, ST_WANT_NONE, err);
     if (rc) return rc;
     if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
+    memset(w->busy_ns, 0, w->s.n_chunks * sizeof *w->busy_ns);
     uint64_t start = st_now_ns();
     rc = t->decode ? decode(w, t->tokens, err) : feed(w, t->tokens, ST_WANT_LAST, err);
     *ns = st_now_ns() - start;
@@ -64,7 +78,9 @@ static int run_test(bench_work *w, bench_test *t, stretto_error *err) {
         cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1,
                      w->o->repetitions);
         rc = time_once(w, t, &ns, err);
-        if (!rc) t->samples_ns[t->n_samples++] = ns ? ns : 1;
+        if (rc) break;
+        memcpy(t->chunks_ns + (size_t)t->n_samples * t->n_chunks, w->busy_ns, t->n_chunks * sizeof *w->busy_ns);
+        t->samples_ns[t->n_samples++] = ns ? ns : 1;
     }
     cli_progress_end(w->cx);
     return rc;
@@ -83,7 +99,10 @@ static int open_threads(bench_work *w, uint32_t threads, stretto_error *err) {
         largest(&w->o->prompts) > largest(&w->o->decodes) ? largest(&w->o->prompts) : largest(&w->o->decodes);
     w->session.threads = threads;
     int rc = w->s.model ? session_reopen_units(&w->s, err) : session_open_model(&w->s, err);
-    return rc ? rc : session_open_chain(&w->s, largest(&w->o->depths) + longest, 0, 0, err);
+    if (!rc) rc = session_open_chain(&w->s, largest(&w->o->depths) + longest, 0, 0, err);
+    free(w->busy_ns);
+    w->busy_ns = calloc(rc ? 1 : w->s.n_chunks, sizeof *w->busy_ns);
+    return rc || w->busy_ns ? rc : st_fail_memory(err, "times of chunks", w->s.n_chunks * sizeof *w->busy_ns);
 }
 
 static uint32_t threads_now(const session *s) {
@@ -97,15 +116,20 @@ static uint32_t threads_now(const session *s) {
 }
 
 static int run_kind(bench_work *w, const cli_counts *tokens, bool is_decode, stretto_error *err) {
-    const char *format = w->o->json ? "json" : w->o->format;
+    const bool shown = !(w->o->roofline && strcmp(format_of(w->o), "csv") == 0);
     for (uint32_t d = 0; d < w->o->depths.n; d++) {
         for (uint32_t i = 0; i < tokens->n; i++) {
             if (tokens->items[i] == 0) continue;
-            bench_test *t = bench_add(&w->list, tokens->items[i], is_decode, w->o->depths.items[d], threads_now(&w->s),
-                                      w->o->repetitions, err);
+            const bench_test like = {.decode = is_decode,
+                                     .tokens = tokens->items[i],
+                                     .depth = w->o->depths.items[d],
+                                     .threads = threads_now(&w->s),
+                                     .n_chunks = w->s.n_chunks};
+            bench_test *t = bench_add(&w->list, &like, w->o->repetitions, err);
             if (!t) return err->code;
             int rc = run_test(w, t, err);
-            if (t->n_samples > 0) bench_row(w->cx, format, t);
+            if (t->n_samples > 0 && shown) bench_row(w->cx, format_of(w->o), t);
+            if (!rc && w->o->roofline) rc = roofline_test(&w->roof, &w->s, t, err);
             int flushed = cli_flush(w->cx, rc ? NULL : err);
             if (rc || flushed) return rc ? rc : flushed;
         }
@@ -113,16 +137,35 @@ static int run_kind(bench_work *w, const cli_counts *tokens, bool is_decode, str
     return STRETTO_OK;
 }
 
+/* Kernels and units without a model. */
+static int open_lanes(bench_work *w, uint32_t threads, stretto_error *err) {
+    cli_lanes_close(&w->s.lanes);
+    int rc = st_kern_select(&w->s.kern, getenv("STRETTO_CPU"), err);
+    return rc ? rc
+              : cli_lanes_open(&w->s.lanes, w->session.units, w->session.place, threads, &w->cx->log, err);
+}
+
+/* All that is measured with one number of threads. */
+static int run_threads(bench_work *w, uint32_t threads, bool first, stretto_error *err) {
+    const bool model = w->session.model != NULL, csv = strcmp(format_of(w->o), "csv") == 0;
+    int rc = model ? open_threads(w, threads, err) : open_lanes(w, threads, err);
+    if (!rc && w->o->roofline) rc = roofline_lanes(&w->roof, w->cx, &w->s.lanes, w->s.kern, w->s.model, err);
+    if (rc || !model) return rc;
+    if (first && !(w->o->roofline && csv)) bench_head(w->cx, format_of(w->o), &w->s);
+    if (w->o->roofline) rc = roofline_parts(&w->roof, &w->s, err);
+    if (!rc) rc = run_kind(w, &w->o->prompts, false, err);
+    return rc ? rc : run_kind(w, &w->o->decodes, true, err);
+}
+
 static int run_all(bench_work *w, stretto_error *err) {
     uint32_t n_threads = w->o->threads.n ? w->o->threads.n : 1;
-    for (uint32_t i = 0; i < n_threads; i++) {
-        int rc = open_threads(w, w->o->threads.n ? w->o->threads.items[i] : 0, err);
-        if (!rc && i == 0) bench_head(w->cx, w->o->json ? "json" : w->o->format, &w->s);
-        if (!rc) rc = run_kind(w, &w->o->prompts, false, err);
-        if (!rc) rc = run_kind(w, &w->o->decodes, true, err);
-        if (rc) return rc;
-    }
-    return STRETTO_OK;
+    int rc = STRETTO_OK;
+    for (uint32_t i = 0; i < n_threads && !rc; i++)
+        rc = run_threads(w, w->o->threads.n ? w->o->threads.items[i] : 0, i == 0, err);
+    if (!rc && w->o->roofline) rc = roofline_scaling(&w->roof, err);
+    if (w->roof.n > 0 && strcmp(format_of(w->o), "csv") != 0) cli_printf(w->cx, w->list.n ? "\n" : "");
+    roofline_show(&w->roof, w->cx, format_of(w->o));
+    return rc;
 }
 
 /* Prompts of many different tokens, as far as the vocabulary goes: embeddings are read a row at a time. */
@@ -136,22 +179,31 @@ static int make_ids(bench_work *w, stretto_error *err) {
     return STRETTO_OK;
 }
 
+static json_t *whole_json(const bench_work *w) {
+    json_t *root = bench_json(&w->list, &w->s, w->o->repetitions);
+    if (w->o->roofline) st_json_set(&root, "roofline", roofline_json(&w->roof));
+    return root;
+}
+
 static int bench_run(cli *cx, const void *options, stretto_error *err) {
     const bench_options *o = options;
     bench_work w = {.cx = cx, .o = o, .session = o->session};
     if (largest(&o->prompts) == 0 && largest(&o->decodes) == 0)
         return st_fail(err, STRETTO_E_USAGE, "nothing to measure: -p and -n are both 0");
-    int rc = session_open_file(&w.s, cx, &w.session, err);
-    if (!rc) rc = make_ids(&w, err);
+    int rc = STRETTO_OK;
+    if (o->session.model || !o->roofline) rc = session_open_file(&w.s, cx, &w.session, err);
+    if (!rc && w.s.gguf) rc = make_ids(&w, err);
     if (!rc) rc = run_all(&w, err);
-    bool json = o->json || strcmp(o->format, "json") == 0;
-    if (json && w.list.n > 0 && (!rc || rc == STRETTO_E_STOPPED)) {
+    bool json = strcmp(format_of(o), "json") == 0;
+    if (json && w.list.n + w.roof.n > 0 && (!rc || rc == STRETTO_E_STOPPED)) {
         stretto_error json_error = {0};
-        int printed = cli_json_print(cx, bench_json(&w.list, &w.s, o->repetitions), &w.s.lanes.host, &json_error);
+        int printed = cli_json_print(cx, whole_json(&w), &w.s.lanes.host, &json_error);
         if (!rc && printed) rc = st_fail(err, printed, "%s", json_error.text);
     }
     bench_free(&w.list);
+    roofline_free(&w.roof);
     free(w.ids);
+    free(w.busy_ns);
     session_close(&w.s);
     return rc;
 }
@@ -182,13 +234,17 @@ static const cli_option bench_table[] = {
      .preset = "text",
      .help = "text, md (a Markdown table), csv (one line a sample) or json"},
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "the same as --format json"},
+    {.name = "roofline", .kind = CLI_FLAG, .at = AT(roofline),
+     .help = "measure what the units give at most, and how near to it kernels, chunks and tests come"},
     {0},
 };
-static const char *const bench_usages[] = {"-m MODEL [-p P] [-n N] [-d D] [-r R] [--threads T] [--json]", NULL};
+static const char *const bench_usages[] = {"-m MODEL [-p P] [-n N] [-d D] [-r R] [--threads T] [--json]",
+                                           "--roofline [-m MODEL] [--threads T] [--json]", NULL};
 static const cli_example bench_examples[] = {
     {"stretto bench -m smollm2", "prefill of 512 tokens, decode of 128"},
     {"stretto bench -m smollm2 -p 0 -n 64 -d 0,1024 --threads 1,2 --format md",
      "decode alone, short and long context, 1 and 2 threads"},
+    {"stretto bench --roofline --threads 1,2", "the machine's limits, and every kernel's share of them"},
     {0},
 };
 
@@ -199,7 +255,12 @@ const cli_command cmd_bench = {
     .about = "Measures tokens per second of reading a prompt (ppP) and of generating (tgN), with as many samples as "
              "-r says. The values of -p, -n, -d and --threads may be lists like 1,2. Rows are named as in "
              "llama-bench; tg128@d1024 is decode after 1,024 tokens. Medians stand beside the extremes, and every "
-             "sample is in csv and json.",
+             "sample is in csv and json, what each chunk took of it in json.\n\n"
+             "With --roofline it first measures each unit's peaks: bytes read from memory, and multiply-adds on "
+             "registers, as integer dot products and in f32 (macs/ns: multiply-adds a nanosecond). Then it shows what "
+             "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
+             "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. "
+             "Without a model it measures the kernels of all types. In csv the tests are rows among the others.",
     .options = bench_table,
     .examples = bench_examples,
     .options_size = sizeof(bench_options),

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_CTX 4096
 #define DEFAULT_BATCH 256
@@ -70,10 +71,16 @@ static int forward_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n
     st_pass_add(c->pass, c->stream, ids, n, n_wanted);
     int code = st_pass_submit(c->pass, err);
     if (!code) code = st_pass_wait(c->pass, err);
-    if (code)
+    if (code) {
         c->stream->n_past = before;
-    else if (n_wanted)
-        c->last_wanted = n_wanted - 1;
+        return code;
+    }
+    for (uint32_t i = 0; i < c->n_chunks; i++) {
+        uint64_t start, end;
+        st_pass_times(c->pass, i, &start, &end);
+        c->busy_ns[i] += end - start;
+    }
+    if (n_wanted) c->last_wanted = n_wanted - 1;
     return code;
 }
 
@@ -87,6 +94,7 @@ static int hand_over(st_chain *c, uint32_t n_wanted, st_logits_fn fn, void *arg,
 int st_chain_forward(st_chain *c, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,
                      stretto_error *err) {
     int code = check_input(c, ids, n, err);
+    memset(c->busy_ns, 0, c->n_chunks * sizeof *c->busy_ns);
     uint32_t step = want == ST_WANT_ALL ? c->max_logits : c->max_batch;
     for (uint32_t done = 0; done < n && !code;) {
         uint32_t m = n - done < step ? n - done : step;
@@ -133,4 +141,8 @@ st_unit *st_chain_unit(const st_chain *c, uint32_t i) {
 
 void st_chain_times(const st_chain *c, uint32_t i, uint64_t *start_ns, uint64_t *end_ns) {
     st_pass_times(c->pass, i, start_ns, end_ns);
+}
+
+uint64_t st_chain_busy_ns(const st_chain *c, uint32_t i) {
+    return c->busy_ns[i];
 }

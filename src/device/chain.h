@@ -59,6 +59,8 @@ const st_chunk *st_chain_chunk(const st_chain *chain, uint32_t i);
 st_unit *st_chain_unit(const st_chain *chain, uint32_t i);
 /* Start and end of chunk i in the last micro-batch, on its unit's clock. */
 void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint64_t *end_ns);
+/* How long chunk i ran in the last forward, all its micro-batches together. */
+uint64_t st_chain_busy_ns(const st_chain *chain, uint32_t i);
 
 /* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs chunks 0..i over ids on
  * the calling thread, on KV of its own, so that the input is the hidden state that the chunk before has just

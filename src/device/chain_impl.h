@@ -15,7 +15,8 @@ struct st_chain {
     st_placement *placement;
     st_stream *stream;
     st_pass *pass;
-    uint32_t last_wanted; /* of the last pass with wanted rows: the last of them */
+    uint64_t busy_ns[ST_MAX_CHUNKS]; /* of each chunk in the last forward */
+    uint32_t last_wanted;            /* of the last pass with wanted rows: the last of them */
 };
 
 #endif

@@ -12,9 +12,10 @@
 #define MIB ((uint64_t)1 << 20)
 #define MOST_OPERATIONS ((uint64_t)1 << 42)
 
+#define READ_PIECES 32     /* of a pass */
 #define READ_NS 250000000u /* to measure for */
 #define BURN_NS 100000000u
-#define BURN_STEP_NS 2e6
+#define BURN_STEP_NS 5e5
 
 struct st_control {
     const st_kern *kern;
@@ -119,11 +120,12 @@ static st_peak peak_of(const st_timing *time, uint64_t work) {
 static int measure_read(st_peaks *out, st_unit *unit, const st_kern *kern, uint64_t memory_bytes, stretto_error *err) {
     st_control *c;
     st_timing time;
-    int code = st_control_stream(&c, kern, memory_bytes, memory_bytes, err);
+    int code = st_control_stream(&c, kern, memory_bytes / READ_PIECES, memory_bytes, err);
     if (code) return code;
-    code = st_step_time(&time, unit, &c->step, READ_NS, err);
+    unsigned pieces = (unsigned)(c->total_lines / c->lines);
+    code = st_step_time(&time, unit, &c->step, pieces, READ_NS, err);
     if (!code) out->read = peak_of(&time, c->step.bytes);
-    out->memory_bytes = c->step.bytes;
+    out->memory_bytes = pieces * c->step.bytes;
     st_control_free(c);
     return code;
 }
@@ -136,9 +138,9 @@ static int measure_burn(st_peaks *out, st_unit *unit, const st_kern *kern, enum 
     if (code) return code;
     do {
         c->rounds *= 2;
-        code = st_step_time(&time, unit, &c->step, 0, err);
+        code = st_step_time(&time, unit, &c->step, 1, 0, err);
     } while (!code && time.best_ns < BURN_STEP_NS);
-    if (!code) code = st_step_time(&time, unit, &c->step, BURN_NS, err);
+    if (!code) code = st_step_time(&time, unit, &c->step, 1, BURN_NS, err);
     if (!code) out->burn[what] = peak_of(&time, (uint64_t)c->rounds * ST_BURN_ROUND);
     st_control_free(c);
     return code;

@@ -28,7 +28,7 @@ const st_step *st_control_step(const st_control *control);
  * cache, 128 MiB to 1 GiB, but not more than an eighth of the memory there is. */
 uint64_t st_control_memory(const st_host *host);
 
-/* Work over time: of the fastest run, and the median of all. */
+/* Work over time: at best (st_step_time), and the median of all runs. */
 typedef struct st_peak {
     double best, median;
 } st_peak;
@@ -41,8 +41,8 @@ typedef struct st_peaks {
     uint64_t memory_bytes;  /* that were read again and again */
 } st_peaks;
 
-/* Measures a lane for about half a second; memory_bytes as for st_control_stream. The unit should be idle otherwise.
- * STRETTO_E_USAGE when the unit runs no code of ours (it is no cpu lane), STRETTO_E_UNIT when it fails,
+/* Measures a lane for about half a second; memory_bytes as for st_control_stream, at least 64 KiB. The unit should be
+ * idle otherwise. STRETTO_E_USAGE when the unit runs no code of ours (it is no cpu lane), STRETTO_E_UNIT when it fails,
  * STRETTO_E_MEMORY. */
 int st_peaks_measure(st_peaks *out, st_unit *unit, const st_kern *kern, uint64_t memory_bytes, stretto_error *err);
 

@@ -3,35 +3,58 @@
 
 #include "stat/stat.h"
 
-enum { LEAST_RUNS = 5, MOST_RUNS = 2000 };
+enum { LEAST_PASSES = 5, MOST_RUNS = 4096 };
 
-static int time_runs(st_timing *out, st_queue *queue, const st_step *step, uint64_t min_ns, stretto_error *err) {
+/* Of one pass after the other, in order of time. */
+typedef struct run_times {
     double ns[MOST_RUNS];
+    unsigned n, pieces;
+} run_times;
+
+static int time_run(double *ns, uint64_t *end_ns, st_queue *queue, const st_step *step, stretto_error *err) {
     st_event done;
     st_event_init(&done);
-    uint64_t start = 0;
-    *out = (st_timing){0};
-    for (;;) {
-        int code = st_run_step(queue, step, &done, err);
-        if (code) return code;
-        if (start == 0) {
-            start = done.end_ns;
-            continue;
-        }
-        ns[out->runs++] = done.end_ns > done.start_ns ? (double)(done.end_ns - done.start_ns) : 1;
-        if (out->runs == MOST_RUNS || (out->runs >= LEAST_RUNS && done.end_ns - start >= min_ns)) break;
-    }
-    st_sort(ns, out->runs);
-    out->best_ns = ns[0];
-    out->median_ns = st_median_sorted(ns, out->runs);
-    return STRETTO_OK;
+    int code = st_run_step(queue, step, &done, err);
+    *ns = done.end_ns > done.start_ns ? (double)(done.end_ns - done.start_ns) : 1;
+    *end_ns = done.end_ns;
+    return code;
 }
 
-int st_step_time(st_timing *out, st_unit *unit, const st_step *step, uint64_t min_ns, stretto_error *err) {
+static int time_passes(run_times *times, st_queue *queue, const st_step *step, uint64_t min_ns, stretto_error *err) {
+    uint64_t start = 0, now = 0;
+    int code = STRETTO_OK;
+    for (unsigned i = 0; i < times->pieces && !code; i++) code = time_run(&times->ns[i], &start, queue, step, err);
+    times->n = 0;
+    while (!code && times->n + times->pieces <= MOST_RUNS) {
+        if (times->n >= LEAST_PASSES * times->pieces && now - start >= min_ns) break;
+        for (unsigned i = 0; i < times->pieces && !code; i++)
+            code = time_run(&times->ns[times->n++], &now, queue, step, err);
+    }
+    return code;
+}
+
+static double mean_of_bests(const run_times *times) {
+    double sum = 0;
+    for (unsigned piece = 0; piece < times->pieces; piece++) {
+        double best = times->ns[piece];
+        for (unsigned i = piece; i < times->n; i += times->pieces)
+            if (times->ns[i] < best) best = times->ns[i];
+        sum += best;
+    }
+    return sum / times->pieces;
+}
+
+int st_step_time(st_timing *out, st_unit *unit, const st_step *step, unsigned pieces, uint64_t min_ns,
+                 stretto_error *err) {
+    run_times times = {.pieces = pieces};
     st_queue *queue;
     int code = st_queue_open(unit, &queue, err);
     if (code) return code;
-    code = time_runs(out, queue, step, min_ns, err);
+    code = time_passes(&times, queue, step, min_ns, err);
     st_queue_close(queue);
-    return code;
+    if (code) return code;
+    out->runs = times.n;
+    out->best_ns = mean_of_bests(&times);
+    out->median_ns = st_median(times.ns, times.n);
+    return STRETTO_OK;
 }

@@ -194,6 +194,46 @@ class Bench(support.CommandTest):
         got = self.done_json("bench", "-m", LLAMA, "-p", "4", "-n", "2", "-r", "1", "--threads", "1,2")["tests"]
         self.assertEqual([(t["name"], t["threads"]) for t in got], [("pp4", 1), ("tg2", 1), ("pp4", 2), ("tg2", 2)])
 
+    def test_chunk_times(self):
+        got = self.done_json("bench", "-m", LLAMA, "-p", "40", "-n", "4", "-r", "3", "--chunks", "2", "--threads", "1")
+        for t in got["tests"]:
+            self.assertEqual([c["chunk"] for c in t["chunks"]], [1, 2])
+            for i, whole in enumerate(t["samples_ns"]):
+                parts = [c["samples_ns"][i] for c in t["chunks"]]
+                self.assertGreater(min(parts), 0)
+                self.assertLessEqual(sum(parts), whole)
+            for c in t["chunks"]:
+                self.assertAlmostEqual(c["ms_per_token"], statistics.median(c["samples_ns"]) / t["tokens"] / 1e6, 9)
+
+    def test_roofline_of_a_model(self):
+        words = ["bench", "--roofline", "-m", LLAMA, "-p", "8", "-n", "4", "-r", "2", "--chunks", "2", "--threads", "1"]
+        rows = self.done_json(*words)["roofline"]["rows"]
+        kinds = [row["kind"] for row in rows]
+        self.assertEqual(kinds[:3], ["peak"] * 3)
+        for kind, least in (("kernel", 2), ("part", 5), ("chunk", 2), ("test", 2)):
+            self.assertGreaterEqual(kinds.count(kind), least)
+        read, dots = rows[0]["rate"], rows[1]["rate"]
+        for row in rows[3:]:
+            self.assertEqual(row["threads"], 1)
+            self.assertGreater(row["ns"], 0)
+            if row["kind"] in ("part", "chunk") or row["name"] == "tg4":
+                self.assertEqual(row["per"], "GB/s")
+                self.assertAlmostEqual(row["share"] / (row["rate"] / read), 1, 6)
+            if row["name"] == "pp8":
+                self.assertAlmostEqual(row["share"] / (row["rate"] / dots), 1, 6)
+        step = next(row for row in rows if row["name"] == "tg4")
+        self.assertLessEqual(sum(row["ns"] for row in rows if row["kind"] == "chunk"), 1.5 * step["ns"])
+
+    def test_roofline_forms(self):
+        words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "2", "-r", "1", "--threads", "1", "--format"]
+        csv = self.done(*words, "csv").decode().splitlines()
+        self.assertEqual(csv[0], "kind,name,unit,threads,ns,rate,per,share")
+        self.assertTrue(all(line.split(",")[0] in ("peak", "kernel", "part", "chunk", "test") for line in csv[1:]))
+        text = self.done(*words, "text").decode()
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertRegex(text, r"(?m)^  peak    memory read +1 +[\d.]+ GB/s *$")
+        self.assertRegex(self.done(*words, "md").decode(), r"\| test \| tg2 \| 1 \| [\d.]+ \| [\d.]+ GB/s \| \d+ % \|")
+
 
 class Spike(support.CommandTest):
     def test_protocol(self):

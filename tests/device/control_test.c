@@ -182,11 +182,14 @@ static void timing_stops_at_a_failure(void **state) {
     unsigned runs = 0;
     const st_step step = {.name = "fails", .run = fail_run, .arg = &runs};
     st_unit *unit = open_lane(&fake, 1);
-    assert_int_equal(st_step_time(&time, unit, &step, 0, &err), STRETTO_E_INPUT);
+    assert_int_equal(st_step_time(&time, unit, &step, 1, 0, &err), STRETTO_E_INPUT);
     assert_int_equal(runs, 3);
-    assert_int_equal(st_step_time(&time, unit, &step, 0, &err), STRETTO_OK);
+    assert_int_equal(st_step_time(&time, unit, &step, 1, 0, &err), STRETTO_OK);
     assert_int_equal(time.runs, 5);
     assert_int_equal(runs, 9); /* three, and five after one that does not count */
+    assert_int_equal(st_step_time(&time, unit, &step, 3, 0, &err), STRETTO_OK);
+    assert_int_equal(time.runs, 15);
+    assert_int_equal(runs, 27);
     assert_true(time.best_ns <= time.median_ns);
     st_unit_close(unit);
 }

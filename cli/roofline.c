@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "roofline.h"
+
+#include "base/error.h"
+#include "device/kernels.h"
+#include "device/parts.h"
+#include "report/json.h"
+#include "report/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_PEAK "memory read"
+#define PER_BYTE "GB/s"
+#define PER_OPERATION "macs/ns"
+
+static const char *const burn_names[ST_BURNS] = {[ST_BURN_DOTS] = "integer dots", [ST_BURN_F32] = "f32"};
+
+void roofline_free(roofline *roof) {
+    free(roof->rows);
+    *roof = (roofline){0};
+}
+
+static int add_row(roofline *roof, const roof_row *row, stretto_error *err) {
+    if (roof->n == roof->cap) {
+        size_t cap = roof->cap ? 2 * roof->cap : 64;
+        roof_row *more = realloc(roof->rows, cap * sizeof *more);
+        if (!more) return st_fail_memory(err, "rows of the roofline", cap * sizeof *more);
+        roof->rows = more;
+        roof->cap = cap;
+    }
+    roof->rows[roof->n++] = *row;
+    return STRETTO_OK;
+}
+
+static roof_row row_of(const char *kind, const char *name, const st_unit *unit) {
+    roof_row row = {.kind = kind};
+    st_unit_info info;
+    st_unit_info_get(unit, &info);
+    snprintf(row.name, sizeof row.name, "%s", name);
+    snprintf(row.unit, sizeof row.unit, "%s", info.name);
+    row.threads = info.n_threads;
+    return row;
+}
+
+/* ---- peaks and kernels ---- */
+
+static int add_peak(roofline *roof, const st_unit *unit, const char *name, const char *per, st_peak peak,
+                    stretto_error *err) {
+    roof_row row = row_of("peak", name, unit);
+    row.rate = peak.best;
+    row.per = per;
+    return add_row(roof, &row, err);
+}
+
+static int add_peaks(roofline *roof, const st_unit *unit, const st_peaks *peaks, stretto_error *err) {
+    int rc = add_peak(roof, unit, READ_PEAK, PER_BYTE, peaks->read, err);
+    for (int what = 0; what < ST_BURNS && !rc; what++)
+        rc = add_peak(roof, unit, burn_names[what], PER_OPERATION, peaks->burn[what], err);
+    return rc;
+}
+
+static int add_kernel(roofline *roof, const st_unit *unit, const st_peaks *peaks, uint32_t type, uint32_t tokens,
+                      const st_kern_format *format, const st_kernel_time *time, stretto_error *err) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %s", tokens == 1 ? "matrix-vector" : "matrix-matrix", st_type_find(type)->name);
+    roof_row row = row_of("kernel", name, unit);
+    double peak = peaks->burn[format->quantized ? ST_BURN_DOTS : ST_BURN_F32].best;
+    row.ns = time->time.median_ns;
+    row.per = tokens == 1 ? PER_BYTE : PER_OPERATION;
+    row.rate = (double)(tokens == 1 ? time->bytes : time->operations) / time->time.best_ns;
+    row.share = row.rate / (tokens == 1 ? peaks->read.best : peak);
+    return add_row(roof, &row, err);
+}
+
+static void note_types(bool *used, const st_model *model) {
+    for (uint32_t i = 0; i < model->n_layers; i++)
+        for (uint32_t m = 0; m < ST_LAYER_MATRICES; m++) {
+            const st_matrix *matrix = st_layer_matrix(&model->layers[i], m);
+            if (matrix->rows > 0) used[matrix->format->type] = true;
+        }
+    used[model->head.format->type] = true;
+}
+
+static int add_kernels(roofline *roof, cli *cx, st_unit *unit, const st_peaks *peaks, const st_kern *kern,
+                       const st_model *model, stretto_error *err) {
+    bool used[ST_TYPE_COUNT] = {0};
+    st_kernels *kernels;
+    int rc = st_kernels_open(&kernels, kern, roof->memory_bytes, err);
+    if (rc) return rc;
+    if (model) note_types(used, model);
+    for (uint32_t type = 0; type < ST_TYPE_COUNT && !rc; type++) {
+        if (!kern->formats[type] || (model && !used[type])) continue;
+        for (uint32_t tokens = 1; tokens <= ST_PANEL && !rc; tokens += ST_PANEL - 1) {
+            st_kernel_time time;
+            if (cli_stopped(cx)) rc = st_fail(err, STRETTO_E_STOPPED, "interrupted while kernels were measured");
+            cli_progress(cx, "kernels of %s", st_type_find(type)->name);
+            if (!rc) rc = st_kernels_time(kernels, unit, type, tokens, &time, err);
+            if (!rc) rc = add_kernel(roof, unit, peaks, type, tokens, kern->formats[type], &time, err);
+        }
+    }
+    cli_progress_end(cx);
+    st_kernels_close(kernels);
+    return rc;
+}
+
+int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_kern *kern, const st_model *model,
+                   stretto_error *err) {
+    int rc = STRETTO_OK;
+    roof->memory_bytes = st_control_memory(&lanes->host);
+    for (unsigned i = 0; i < lanes->n && !rc; i++) {
+        st_peaks *peaks = &roof->peaks[i];
+        cli_progress(cx, "peaks of %s", lanes->names[i]);
+        rc = st_peaks_measure(peaks, lanes->units[i], kern, roof->memory_bytes, err);
+        if (!rc) rc = add_peaks(roof, lanes->units[i], peaks, err);
+        if (!rc) rc = add_kernels(roof, cx, lanes->units[i], peaks, kern, model, err);
+        for (unsigned j = 0; j < lanes->n; j++) st_unit_quiet(lanes->units[j]);
+    }
+    return rc;
+}
+
+/* ---- a model's parts, chunks and tests ---- */
+
+static const st_peaks *peaks_of(const roofline *roof, const session *s, const st_unit *unit) {
+    unsigned lane = 0;
+    while (lane + 1 < s->lanes.n && s->lanes.units[lane] != unit) lane++;
+    return &roof->peaks[lane];
+}
+
+static int add_read(roofline *roof, roof_row *row, double ns, uint64_t bytes, const st_peaks *peaks,
+                    stretto_error *err) {
+    row->ns = ns;
+    row->per = PER_BYTE;
+    row->rate = (double)bytes / ns;
+    row->share = peaks ? row->rate / peaks->read.best : 0;
+    return add_row(roof, row, err);
+}
+
+int roofline_parts(roofline *roof, const session *s, stretto_error *err) {
+    st_unit *unit = s->unit_of[0];
+    for (int part = 0; part < ST_PARTS; part++) {
+        st_part_time time;
+        int rc = st_part_measure(&time, s->model, (enum st_part)part, unit, err);
+        if (rc) return rc;
+        if (time.bytes == 0) continue;
+        roof_row row = row_of("part", st_part_name((enum st_part)part), unit);
+        rc = add_read(roof, &row, time.time.median_ns, time.bytes, peaks_of(roof, s, unit), err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+/* Weights and KV that a token in the middle of a decode test reads in a chunk. */
+static uint64_t token_bytes(const session *s, const st_chunk *chunk, const bench_test *test) {
+    enum st_kv_type kv = strcmp(s->options->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16;
+    return chunk->bytes + st_kv_read_bytes(s->model, chunk->span, kv, test->depth + test->tokens / 2);
+}
+
+static int add_chunks(roofline *roof, const session *s, const bench_test *test, stretto_error *err) {
+    for (uint32_t i = 0; i < test->n_chunks; i++) {
+        const st_chunk *chunk = st_chain_chunk(s->chain, i);
+        st_unit *unit = s->unit_of[i];
+        char name[64], layers[24];
+        cli_span_text(layers, sizeof layers, &chunk->span, chunk->head);
+        snprintf(name, sizeof name, "%.24s, chunk %u (%s)", test->name, i + 1, layers);
+        roof_row row = row_of("chunk", name, unit);
+        int rc =
+            add_read(roof, &row, bench_chunk_ns(test, i), token_bytes(s, chunk, test), peaks_of(roof, s, unit), err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+/* All chunks on one unit, or NULL. */
+static const st_unit *only_unit(const session *s) {
+    for (uint32_t i = 1; i < s->n_chunks; i++)
+        if (s->unit_of[i] != s->unit_of[0]) return NULL;
+    return s->unit_of[0];
+}
+
+int roofline_test(roofline *roof, const session *s, const bench_test *test, stretto_error *err) {
+    const st_unit *unit = only_unit(s);
+    roof_row row = {.kind = "test", .threads = test->threads, .ns = bench_token_ns(test)};
+    if (unit) row = row_of("test", "", unit);
+    snprintf(row.name, sizeof row.name, "%s", test->name);
+    uint64_t bytes = 0, operations = 0;
+    for (uint32_t i = 0; i < s->n_chunks; i++) {
+        const st_chunk *chunk = st_chain_chunk(s->chain, i);
+        bytes += token_bytes(s, chunk, test);
+        operations += chunk->operations - (chunk->head ? st_head_operations(s->model) : 0);
+    }
+    const st_peaks *peaks = unit ? peaks_of(roof, s, unit) : NULL;
+    if (test->decode) {
+        int rc = add_read(roof, &row, bench_token_ns(test), bytes, peaks, err);
+        return rc ? rc : add_chunks(roof, s, test, err);
+    }
+    row.ns = bench_token_ns(test);
+    row.per = PER_OPERATION;
+    row.rate = (double)operations / row.ns;
+    row.share = peaks ? row.rate / peaks->burn[ST_BURN_DOTS].best : 0;
+    return add_row(roof, &row, err);
+}
+
+static bool scales(const roof_row *row) {
+    return strcmp(row->kind, "peak") == 0 || strcmp(row->kind, "test") == 0;
+}
+
+int roofline_scaling(roofline *roof, stretto_error *err) {
+    size_t n = roof->n;
+    for (size_t i = 0; i < n; i++) {
+        const roof_row more = roof->rows[i];
+        for (size_t j = 0; j < i && scales(&more); j++) {
+            const roof_row *few = &roof->rows[j];
+            if (strcmp(few->kind, more.kind) != 0 || strcmp(few->name, more.name) != 0) continue;
+            if (few->threads == more.threads) break; /* another unit of the same size */
+            roof_row row = {.kind = "scaling", .threads = more.threads, .per = "times", .rate = more.rate / few->rate};
+            snprintf(row.name, sizeof row.name, "%.40s, over %u thread%s", more.name, few->threads,
+                     few->threads == 1 ? "" : "s");
+            int rc = add_row(roof, &row, err);
+            if (rc) return rc;
+            break;
+        }
+    }
+    return STRETTO_OK;
+}
+
+/* ---- output ---- */
+
+static void show_csv(cli *cx, const roof_row *r) {
+    cli_printf(cx, "%s,\"%s\",%s,%u,%.6g,%.6g,%s,%.4g\n", r->kind, r->name, r->unit, r->threads, r->ns, r->rate, r->per,
+               r->share);
+}
+
+static void show_md(cli *cx, const roof_row *r) {
+    st_figure ms, rate;
+    cli_printf(cx, "| %s | %s | %u | %s | %s %s | ", r->kind, r->name, r->threads,
+               r->ns > 0 ? st_figure_ms(ms, r->ns) : "", st_figure_of(rate, r->rate), r->per);
+    if (r->share > 0) cli_printf(cx, "%.0f %%", 100 * r->share);
+    cli_printf(cx, " |\n");
+}
+
+static void show_text(cli *cx, const roof_row *r) {
+    st_figure ms, rate;
+    cli_printf(cx, "  %-7s %-31s %3u %9s %10s %-8s", r->kind, r->name, r->threads,
+               r->ns > 0 ? st_figure_ms(ms, r->ns) : "", st_figure_of(rate, r->rate), r->per);
+    if (r->share > 0) cli_printf(cx, "%3.0f %%", 100 * r->share);
+    cli_printf(cx, "\n");
+}
+
+static void show_head(cli *cx, const char *format) {
+    if (strcmp(format, "csv") == 0) cli_printf(cx, "kind,name,unit,threads,ns,rate,per,share\n");
+    if (strcmp(format, "md") == 0) {
+        cli_printf(cx, "| kind | what | threads | ms | rate | of the peak |\n");
+        cli_printf(cx, "| --- | --- | ---: | ---: | ---: | ---: |\n");
+    }
+    if (strcmp(format, "text") == 0)
+        cli_printf(cx, "\n  kind    what                      threads        ms        rate  share of peak\n");
+}
+
+void roofline_show(roofline *roof, cli *cx, const char *format) {
+    if (roof->shown == 0 && roof->n > 0) show_head(cx, format);
+    for (; roof->shown < roof->n; roof->shown++) {
+        const roof_row *row = &roof->rows[roof->shown];
+        if (strcmp(format, "csv") == 0) show_csv(cx, row);
+        if (strcmp(format, "md") == 0) show_md(cx, row);
+        if (strcmp(format, "text") == 0) show_text(cx, row);
+    }
+}
+
+json_t *roofline_json(const roofline *roof) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < roof->n; i++) {
+        const roof_row *r = &roof->rows[i];
+        st_json_append(&rows, json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:s, s:f}", "kind", r->kind, "name", r->name,
+                                        "unit", r->unit, "threads", (int)r->threads, "ns", r->ns, "rate", r->rate,
+                                        "per", r->per, "share", r->share));
+    }
+    return json_pack("{s:I, s:o}", "memory_bytes", (json_int_t)roof->memory_bytes, "rows", rows);
+}
