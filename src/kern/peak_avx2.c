@@ -8,7 +8,6 @@ uint64_t st_stream_avx2(const uint8_t *data, size_t bytes) {
     size_t i = 0;
     for (; i + 256 <= bytes; i += 256) {
         const uint8_t *p = data + i;
-        fetch_ahead(p, 256);
         s0 = _mm256_add_epi64(s0, load256(p));
         s1 = _mm256_add_epi64(s1, load256(p + 32));
         s2 = _mm256_add_epi64(s2, load256(p + 64));
@@ -40,7 +39,8 @@ uint32_t st_burn_dots_avx2(uint32_t rounds) {
     HIDE(x);                                                                                                           \
     s = add16(s, _mm256_maddubs_epi16(x, x));
             ADD()
-            ADD() ADD() ADD() ADD() ADD() ADD()
+            ADD()
+            ADD() ADD() ADD() ADD() ADD()
 #undef ADD
                 total = add32(total, _mm256_madd_epi16(s, one));
         }
