@@ -12,6 +12,7 @@
 
 #define SETS_MAX 64    /* of units that can work at once */
 #define PAIRED_UNITS 8 /* with more units not all pairs are tried */
+#define BESIDE_ROWS 3  /* the best schedules, which are tried with the host's work beside, too */
 #define TURN_ROWS 4    /* the best schedules of several units, of which one may win at another overlap factor */
 #define TURN_LEAST (-1.0)
 #define TURN_PRECISION 1e-3
@@ -312,17 +313,26 @@ static void add_reasons(chooser *c) {
     add_impossible(c, &s, "several streams: staged, batched, replicas", "there is one stream; --streams 4 makes four");
 }
 
-/* Text made beside the best schedule's steps. */
+/* The best schedules again, with the host's work beside the next steps. */
 static void add_host_beside(chooser *c) {
-    const st_choice_row *best = NULL;
-    for (size_t i = 0; i < c->out->n_rows; i++) {
-        const st_choice_row *row = &c->out->rows[i];
-        if (row->possible && (!best || row->score < best->score)) best = row;
+    if (!(c->costs->host.choose_ns + c->costs->host.text_ns > 0)) return;
+    st_schedule best[BESIDE_ROWS];
+    unsigned n = 0;
+    double after = -1;
+    while (n < BESIDE_ROWS) { /* the next best, by score */
+        const st_choice_row *next = NULL;
+        for (size_t i = 0; i < c->out->n_rows; i++) {
+            const st_choice_row *row = &c->out->rows[i];
+            if (row->possible && row->score > after && (!next || row->score < next->score)) next = row;
+        }
+        if (!next) break;
+        after = next->score;
+        if (next->schedule.draft == ST_DRAFT_NONE) best[n++] = next->schedule; /* a draft follows what was verified */
     }
-    if (!best || c->code || !(c->costs->host.text_ns > 0)) return;
-    st_schedule s = best->schedule;
-    s.host_beside = true;
-    add_row(c, &s);
+    for (unsigned i = 0; i < n; i++) {
+        best[i].host_beside = true;
+        add_row(c, &best[i]);
+    }
 }
 
 /* ---- the decision ---- */

@@ -59,11 +59,11 @@ typedef struct st_cost_transfer {
     double kv_token_ns;        /* of a chunk's keys and values, for each token: a handover after the prompt */
 } st_cost_transfer;
 
-/* Host work of one token. Choosing comes between the last chunk and the next step of the stream. */
+/* Host work between the last chunk of a call and the next step of its streams. */
 typedef struct st_cost_host {
-    double choose_ns; /* sampling, and the host's part of starting the next step */
-    double text_ns;   /* making text of the token and handing it on */
-    double lookup_ns; /* finding a draft */
+    double choose_ns; /* for each call: noticing its end, and starting the next one */
+    double text_ns;   /* for each token: choosing it, making text of it and handing it on */
+    double lookup_ns; /* for each call: finding a draft */
 } st_cost_host;
 
 typedef struct st_costs {

@@ -17,6 +17,7 @@
 #define ST_PLAN_STREAMS_MAX 4096
 #define ST_PLAN_MICRO_BATCH_MAX 4096
 #define ST_PLAN_DRAFT_MAX 64
+#define ST_PLAN_CALLS_MAX 16 /* in flight at once, through one set of chunks */
 #define ST_PLAN_NAME 48
 
 /* A stage is a maximal run of neighbouring chunks on one unit; it is executed without a break. Streams wait before a
@@ -64,7 +65,8 @@ typedef struct st_schedule {
     uint32_t longest_draft; /* tokens drafted at most, at least 1; 0 where draft is ST_DRAFT_NONE */
     uint32_t draft_unit;    /* of ST_DRAFT_MODEL; holds no chunk */
     char draft_model[256];  /* of ST_DRAFT_MODEL: a file or a known name */
-    bool host_beside;       /* text is made from tokens while the next step already runs, not before it */
+    bool host_beside;       /* a stream's next step does not wait for the host: it takes its token from the step before,
+                               while the host looks at that one. Not with drafts, which follow what was verified */
 } st_schedule;
 
 /* The words of JSON, by enum; ended by NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inside of the simulation: sim_units.c moves time and units, sim_flow.c says which call comes next, simulate.c
- * puts them together and makes numbers of what happened. */
+ * The inside of the simulation: sim_units.c moves time and units, sim_flow.c says which call comes next, sim_draft.c
+ * what is drafted; simulate.c puts them together and makes numbers of what happened. */
 #ifndef ST_PLAN_SIM_IMPL_H
 #define ST_PLAN_SIM_IMPL_H
 
@@ -9,20 +9,27 @@
 
 #define SIM_NONE ST_SIM_NONE
 
-/* One call on its way through the chunks, a draft, or host work. */
+/* One call: on its way through the chunks, then at the host; or a draft. */
 typedef struct sim_call {
     enum st_sim_what what;
-    uint32_t group;  /* of a decode, verification or draft */
-    uint32_t slot;   /* of a prefill; of host work after one. SIM_NONE otherwise */
+    uint32_t station;
+    uint32_t shares; /* the first in a list; SIM_NONE for a draft */
+    uint32_t slot;   /* of a draft */
     uint32_t stream; /* for the record */
     uint32_t tokens;
-    uint32_t chunk;   /* that runs, or will run next */
-    uint32_t replica; /* unit of ST_SCHEDULE_REPLICAS */
-    bool last;        /* of its prompt */
-    double host_ns;   /* of host work */
-    uint32_t cause;   /* event */
-    uint32_t next;    /* in a queue or the list of free ones */
+    uint32_t wanted;   /* rows whose logits are wanted */
+    uint32_t n_prompt; /* rows of prompts */
+    uint32_t chunk;    /* that runs, or will run next */
+    uint32_t unmet;    /* calls whose tokens it needs and that are still on their way */
+    uint32_t cause;    /* event */
+    uint32_t next;     /* in a queue or the list of free ones */
 } sim_call;
+
+/* What one stream has in a call. */
+typedef struct sim_share {
+    uint32_t slot, rows, next;
+    bool prompt, last; /* part of a prompt; the last part, which gives the first token */
+} sim_share;
 
 typedef struct sim_unit {
     uint32_t table;      /* unit of the cost table */
@@ -43,24 +50,34 @@ typedef struct sim_arrival {
     uint32_t slot;
 } sim_arrival;
 
+enum sim_state { SIM_FREE, SIM_READING, SIM_DECODING };
+
+/* A place for one stream at a time. */
 typedef struct sim_slot {
-    uint32_t stream; /* or SIM_NONE: free */
-    uint32_t prompt_left;
-    bool ready;        /* its next step may start */
-    bool in_call;      /* and it has */
-    double kv_ns;      /* when its KV is where it decodes, */
-    uint32_t kv_cause; /* and the event that its first step then follows */
+    enum sim_state state;
+    uint32_t stream, station;
+    uint32_t n_read;    /* prompt tokens that have been submitted */
+    uint32_t in_flight; /* calls */
+    uint32_t latest;    /* the last of them, */
+    bool computed;      /* whose last chunk has ended */
+    uint32_t fed;       /* the call that waits for this stream's token of `latest`; SIM_NONE: none */
+    double kv_ns;       /* when its KV is where it decodes, */
+    uint32_t kv_cause;  /* and the event that its first step then follows */
+    uint32_t draft;     /* tokens of the draft that is being verified */
+    uint32_t ahead;     /* the call that drafts meanwhile, or SIM_NONE; */
+    bool ahead_done;    /* it has finished */
+    bool drafting;      /* its next step waits for a draft */
+    bool drafted;       /* which is there */
 } sim_slot;
 
-typedef struct sim_group {
-    uint32_t first, stride, n; /* its slots: first, first + stride, ... */
+/* Where calls are made up: the chunks on their units, for streams that are read or decoded there. */
+typedef struct sim_station {
     uint32_t replica;
-    uint32_t ready_cause; /* the last event that made one of them ready */
-    uint32_t draft;       /* tokens of the draft that is being verified, 0: none */
-    uint32_t ahead;       /* the call that drafts while the verification runs, or SIM_NONE */
-    bool ahead_done;      /* and it has finished */
-    bool in_flight;
-} sim_group;
+    bool reads, decodes;
+    uint32_t n_slots, in_flight;
+    uint32_t next;    /* slot that is looked at first: everyone's turn comes */
+    bool prompt_turn; /* prompts are next, where they do not share calls with decoding streams */
+} sim_station;
 
 typedef struct sim {
     const st_costs *costs;
@@ -81,13 +98,15 @@ typedef struct sim {
     double link_ns[ST_PLAN_CHUNKS_MAX]; /* the last arrival before each chunk: calls do not overtake on the way */
     sim_call *calls;                    /* [cap_calls] owned */
     uint32_t cap_calls, free_call;
+    sim_share *shares; /* [cap_shares] owned */
+    uint32_t cap_shares, free_share;
     sim_slot *slots; /* [n_slots] owned */
     uint32_t n_slots;
-    sim_group *groups; /* [n_groups] owned */
-    uint32_t n_groups;
-    uint32_t next_stream;           /* that waits */
-    uint32_t n_done;                /* streams that have ended */
-    double decoding_ns, reading_ns; /* time in which any stream decodes, any prompt is read, */
+    sim_station stations[ST_PLAN_UNITS_MAX];
+    uint32_t n_stations, depth, prompt_depth; /* calls in flight at a station; of one prompt */
+    uint32_t next_stream;                     /* that waits */
+    uint32_t n_done;                          /* streams that have ended */
+    double decoding_ns, reading_ns;           /* time in which any stream decodes, any prompt is read, */
     double decoding_from, reading_from;
     uint32_t n_decoding, n_reading; /* and how many do now */
     uint64_t n_verified, n_accepted;
@@ -101,14 +120,26 @@ uint32_t sim_call_new(sim *s); /* zeroed; SIM_NONE after a failure, which s->cod
 void sim_call_free(sim *s, uint32_t call);
 void sim_enqueue(sim *s, uint32_t unit, uint32_t call); /* starts it at once where the unit is idle */
 void sim_arrive(sim *s, double at_ns, uint32_t call, uint32_t slot);
-void sim_host(sim *s, uint32_t call);                  /* host work, in order */
 void sim_cancel(sim *s, uint32_t unit, uint32_t call); /* waiting or running */
 bool sim_step(sim *s);                                 /* the next thing that happens; false when there is none */
 
 /* ---- sim_flow.c ---- */
-void sim_flow_begin(sim *s); /* makes slots and groups, hands the first streams over */
-/* A chunk of the call has ended on the unit: where it goes next. */
-void sim_flow_chunk_done(sim *s, uint32_t unit, uint32_t call);
+void sim_flow_begin(sim *s); /* makes stations and slots, hands the first streams over */
+/* What the unit (or the host) did of the call has ended: where it goes next. */
+void sim_flow_done(sim *s, uint32_t unit, uint32_t call);
 void sim_flow_arrived(sim *s, const sim_arrival *arrival);
+void sim_flow_submit(sim *s, uint32_t cause); /* all calls that can be made up now */
+/* Tokens that the stream of a slot still has to generate. */
+uint32_t sim_wanted(const sim *s, uint32_t slot);
+
+/* ---- sim_draft.c ---- */
+uint32_t sim_draft_length(const sim *s, uint32_t slot); /* of the slot's next draft; 0: a plain step */
+bool sim_draft_ready(const sim *s, uint32_t slot);      /* the next step need not wait for a draft */
+/* A call with the slot's next step has been made up, and has so many tokens of a draft: the model goes on meanwhile. */
+void sim_draft_submitted(sim *s, uint32_t slot, uint32_t tokens, uint32_t cause);
+uint32_t sim_draft_verify(sim *s, uint32_t slot); /* tokens that the verification gives, 1 at least */
+/* The slot's step is settled, after `given` tokens: uses what was drafted meanwhile, or drafts anew. */
+void sim_draft_settled(sim *s, uint32_t slot, uint32_t given, uint32_t cause);
+void sim_draft_done(sim *s, uint32_t call);
 
 #endif

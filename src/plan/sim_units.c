@@ -42,7 +42,7 @@ uint32_t sim_call_new(sim *s) {
     }
     uint32_t call = s->free_call;
     s->free_call = s->calls[call].next;
-    s->calls[call] = (sim_call){.slot = SIM_NONE, .cause = SIM_NONE, .next = SIM_NONE};
+    s->calls[call] = (sim_call){.shares = SIM_NONE, .cause = SIM_NONE, .next = SIM_NONE};
     return call;
 }
 
@@ -100,8 +100,9 @@ static double slowness(const sim_unit *unit) {
     return slow > LEAST_RATE ? slow : LEAST_RATE;
 }
 
+/* Rows of prompts and of decoding streams that share a call cost what a prompt's do. */
 static enum st_work work_of(const sim_call *call) {
-    return call->what == ST_SIM_PREFILL ? ST_WORK_PREFILL : ST_WORK_DECODE;
+    return call->n_prompt > 0 ? ST_WORK_PREFILL : ST_WORK_DECODE;
 }
 
 /* How much more time unit u's work takes while v works: 0, none. */
@@ -124,7 +125,7 @@ static void change_rate(sim *s, uint32_t v, double more, bool alone) {
     heap_moved(s, v);
 }
 
-/* Tells the busy units that u has begun, or ends. */
+/* Tells the busy units that u begins, or ends. */
 static void tell_others(sim *s, uint32_t u, bool begins) {
     uint32_t n_others = 0;
     for (uint32_t v = 0; v < s->n_units; v++) n_others += v != u && s->units[v].call != SIM_NONE;
@@ -159,27 +160,36 @@ static uint32_t record(sim *s, uint32_t u, const sim_call *call, uint32_t cause)
                                                 .cause = cause,
                                                 .chunk = (uint16_t)call->chunk,
                                                 .unit = (uint16_t)u,
-                                                .what = call->what};
+                                                .what = u == s->n_units ? ST_SIM_HOST : call->what};
     return (uint32_t)out->n_events++;
 }
 
 /* ---- running ---- */
 
-/* Logits of a prompt's last token: what the head adds to a decode. */
-static double head_ns(const sim *s, uint32_t table, const sim_call *call) {
-    if (!call->last || call->chunk + 1 != s->costs->n_chunks) return 0;
-    double more = st_cost_ns(s->costs, call->chunk, table, ST_WORK_DECODE, 1) -
-                  st_cost_ns(s->costs, call->chunk, table, ST_WORK_PREFILL, 1);
-    return more > 0 ? more : 0;
+static double chunk_ns(const sim *s, uint32_t table, const sim_call *call) {
+    uint32_t c = call->chunk, wanted = call->wanted;
+    double ns = st_cost_ns(s->costs, c, table, work_of(call), call->tokens);
+    if (call->n_prompt == 0 || wanted == 0 || c + 1 != s->costs->n_chunks) return ns;
+    /* What the head adds for rows whose logits are wanted. */
+    double head = st_cost_ns(s->costs, c, table, ST_WORK_DECODE, wanted) -
+                  st_cost_ns(s->costs, c, table, ST_WORK_PREFILL, wanted);
+    return head > 0 ? ns + head : ns;
+}
+
+/* Tokens that a call is sure to give. */
+static uint32_t tokens_given(const sim_call *call) {
+    return call->what == ST_SIM_VERIFY ? 1 : call->wanted;
 }
 
 static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
-    if (u == s->n_units) return call->host_ns;
-    uint32_t table = s->units[u].table;
-    const st_cost_unit *unit = &s->costs->units[table];
-    if (call->what == ST_SIM_DRAFT) return unit->dispatch_ns + call->tokens * unit->draft_ns;
-    return unit->dispatch_ns + st_cost_ns(s->costs, call->chunk, table, work_of(call), call->tokens) +
-           head_ns(s, table, call);
+    const st_cost_host *host = &s->costs->host;
+    if (u == s->n_units) {
+        double lookup = s->schedule->draft == ST_DRAFT_LOOKUP ? host->lookup_ns : 0;
+        return host->choose_ns + lookup + tokens_given(call) * host->text_ns;
+    }
+    const st_cost_unit *unit = &s->costs->units[s->units[u].table];
+    double ns = call->what == ST_SIM_DRAFT ? call->tokens * unit->draft_ns : chunk_ns(s, s->units[u].table, call);
+    return unit->dispatch_ns + ns;
 }
 
 static void start(sim *s, uint32_t u, uint32_t index, uint32_t cause) {
@@ -233,10 +243,6 @@ static void start_next(sim *s, uint32_t u) {
     start(s, u, call, unit->last_event); /* it waited for the one before */
 }
 
-void sim_host(sim *s, uint32_t call) {
-    sim_enqueue(s, s->n_units, call);
-}
-
 void sim_cancel(sim *s, uint32_t u, uint32_t call) {
     sim_unit *unit = &s->units[u];
     if (unit->call == call) {
@@ -252,20 +258,23 @@ void sim_cancel(sim *s, uint32_t u, uint32_t call) {
     sim_call_free(s, call);
 }
 
-/* A stage goes on without a break; where it has ended the flow says where the call goes. */
+static bool stage_goes_on(const sim *s, uint32_t u, const sim_call *call) {
+    const sim_station *station = &s->stations[call->station];
+    if (u == s->n_units || call->what == ST_SIM_DRAFT || call->chunk + 1 == s->schedule->n_chunks) return false;
+    return st_schedule_unit(s->schedule, call->chunk + 1, !station->decodes, station->replica) == u;
+}
+
+/* A stage is not interrupted; where it has ended the flow says where the call goes. */
 static void finish(sim *s, uint32_t u) {
     uint32_t call = s->units[u].call;
     stop(s, u);
     s->calls[call].cause = s->units[u].last_event;
-    sim_call *c = &s->calls[call];
-    bool chunks = c->what == ST_SIM_PREFILL || c->what == ST_SIM_DECODE || c->what == ST_SIM_VERIFY;
-    if (chunks && c->chunk + 1 < s->schedule->n_chunks &&
-        st_schedule_unit(s->schedule, c->chunk + 1, c->what == ST_SIM_PREFILL, c->replica) == u) {
-        c->chunk++;
-        start(s, u, call, c->cause);
+    if (stage_goes_on(s, u, &s->calls[call])) {
+        s->calls[call].chunk++;
+        start(s, u, call, s->calls[call].cause);
         return;
     }
-    sim_flow_chunk_done(s, u, call);
+    sim_flow_done(s, u, call);
     start_next(s, u);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const st_sim_what_names[] = {"prefill", "decode", "verify", "draft", "choose", "text", NULL};
+const char *const st_sim_what_names[] = {"prefill", "decode", "verify", "draft", "host", NULL};
 
 void st_sim_result_free(st_sim_result *result) {
     free(result->streams);
@@ -65,7 +65,7 @@ static void sum_streams(st_sim_result *out) {
 static void find_path(st_sim_result *out) {
     uint32_t last = ST_SIM_NONE;
     for (size_t i = out->n_events; i-- > 0 && last == ST_SIM_NONE;) {
-        if (out->events[i].what == ST_SIM_CHOOSE && out->events[i].end_ns == out->end_ns) last = (uint32_t)i;
+        if (out->events[i].what == ST_SIM_HOST && out->events[i].end_ns == out->end_ns) last = (uint32_t)i;
     }
     for (uint32_t at = last; at != ST_SIM_NONE; at = out->events[at].cause) {
         const st_sim_event *event = &out->events[at];
@@ -127,7 +127,7 @@ int st_simulate(st_sim_result *out, const st_costs *costs, const st_schedule *sc
     free(s->arrivals);
     free(s->calls);
     free(s->slots);
-    free(s->groups);
+    free(s->shares);
     free(s);
     if (code) st_sim_result_free(out);
     return code;

@@ -25,12 +25,11 @@ typedef struct st_sim_options {
 } st_sim_options;
 
 enum st_sim_what {
-    ST_SIM_PREFILL,
+    ST_SIM_PREFILL, /* with rows of prompts; decoding streams may share the call */
     ST_SIM_DECODE,
     ST_SIM_VERIFY, /* a decode of a token and its draft */
     ST_SIM_DRAFT,  /* all tokens of a draft, by a model */
-    ST_SIM_CHOOSE, /* on the host: sampling, and what else stands between two steps */
-    ST_SIM_TEXT,   /* on the host: beside the next step */
+    ST_SIM_HOST,   /* choosing the call's tokens, their text, and what else the host does for a call */
     ST_SIM_WHATS
 };
 extern const char *const st_sim_what_names[]; /* "prefill", ... */

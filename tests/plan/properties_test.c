@@ -102,7 +102,9 @@ static void bounds_hold_and_contention_never_helps(void **state) {
         st_sim_result r = run(&costs, &s, &workload, 0), again = run(&costs, &s, &workload, 0),
                       free_of = run(&costs, &s, &workload, 1);
         check_bounds(&costs, &s, &workload, &r, &free_of);
-        if (s.draft == ST_DRAFT_NONE) assert_true(free_of.end_ns <= r.end_ns * (1 + 1e-9));
+        /* Where a stream goes to the unit that is free first, another order may be worse [Graham 1969]. */
+        bool in_order = s.kind != ST_SCHEDULE_REPLICAS || workload.streams <= s.streams;
+        if (s.draft == ST_DRAFT_NONE && in_order) assert_true(free_of.end_ns <= r.end_ns * (1 + 1e-9));
         assert_int_equal(r.n_events, again.n_events);
         for (size_t i = 0; i < r.n_events; i++) {
             assert_true(r.events[i].start_ns == again.events[i].start_ns &&
@@ -159,6 +161,7 @@ static double large_ns(uint32_t streams, uint64_t *n_steps) {
     st_schedule s;
     assert_true(st_candidate_split(&s, &costs, units, 16, ST_WORK_DECODE, 1));
     st_candidate_stage(&s, streams, 1);
+    s.micro_batch = 64;
     st_workload workload = {streams, 64, 16};
     uint64_t start = st_thread_cpu_ns();
     st_sim_result r = run(&costs, &s, &workload, 0);

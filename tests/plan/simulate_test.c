@@ -23,7 +23,7 @@ static void ends(st_sim_result *r, double first, double end) {
     st_sim_result_free(r);
 }
 
-/* 100 + 200 for each token, and 10 to choose it. */
+/* 100 + 200 for each token, 10 for each call at the host and 5 for each token. */
 static void one_stream_is_a_chain(void **state) {
     (void)state;
     st_costs costs;
@@ -33,7 +33,7 @@ static void one_stream_is_a_chain(void **state) {
     assert_float_equal(r.tokens_per_s, 2e9 / 600, 1e-3);
     assert_float_equal(r.gap_ns, 300, 1e-6);
     assert_float_equal(r.utilisation[0], 1, 1e-9);
-    assert_int_equal(r.n_events, 9);
+    assert_int_equal(r.n_events, 9); /* two chunks and the host, three times */
     ends(&r, 300, 900);
     costs.host = (st_cost_host){.choose_ns = 10, .text_ns = 5};
     r = run(&costs, &s, 1, 1, 3);
@@ -41,10 +41,10 @@ static void one_stream_is_a_chain(void **state) {
     ends(&r, 315, 945);
     s.host_beside = true;
     r = run(&costs, &s, 1, 1, 3);
-    ends(&r, 310, 930);
+    ends(&r, 315, 915);
     costs.units[0].dispatch_ns = 1;
     r = run(&costs, &s, 1, 1, 3);
-    ends(&r, 312, 936);
+    ends(&r, 317, 921);
     st_costs_free(&costs);
 }
 
@@ -67,6 +67,7 @@ static void staged_streams_keep_both_units_busy(void **state) {
     table_make(&costs, 2, 2, (double[]){100, 100, 100, 100});
     st_schedule s = schedule_make(ST_SCHEDULE_STAGED, &costs, (uint32_t[]){0, 1});
     s.streams = 2;
+    s.micro_batch = 1; /* one prompt in a call */
     st_sim_result r = run(&costs, &s, 2, 1, 3);
     assert_float_equal(r.streams[1].first_ns, 300, 1e-6);
     assert_float_equal(r.streams[0].last_ns, 600, 1e-6);
@@ -159,18 +160,41 @@ static void the_last_micro_batch_pays_for_logits(void **state) {
     st_costs_free(&costs);
 }
 
-/* One row 100, four rows 130. Prompts first, then all together. */
+/* One row 100, four rows 130; four tokens of prompts 160. */
 static void streams_in_one_call_share_it(void **state) {
     (void)state;
     st_costs costs;
     table_make(&costs, 1, 1, (double[]){100});
     st_cost_curve_add(st_costs_curve(&costs, 0, 0, ST_WORK_DECODE), 4, 130);
+    st_cost_curve_add(st_costs_curve(&costs, 0, 0, ST_WORK_PREFILL), 4, 160);
     st_schedule s = schedule_make(ST_SCHEDULE_BATCHED, &costs, (uint32_t[]){0});
     s.streams = s.batch = 4;
     st_sim_result r = run(&costs, &s, 4, 1, 3);
-    assert_float_equal(r.worst_ttft_ns, 400, 1e-6);
-    assert_float_equal(r.worst_gap_ns, 430, 1e-6); /* the first stream waits for the others' prompts */
-    ends(&r, 100, 660);
+    ends(&r, 160, 160 + 2 * 130);
+    /* Prompts in calls of two tokens, 120: the first two streams decode in the second, as two rows more, 160. */
+    s.micro_batch = 2;
+    r = run(&costs, &s, 4, 1, 3);
+    assert_float_equal(r.streams[2].first_ns, 280, 1e-6);
+    assert_float_equal(r.streams[0].last_ns, 410, 1e-6);
+    ends(&r, 120, 120 + 160 + 130 + 110);
+    st_costs_free(&costs);
+}
+
+/* A prompt of two micro-batches and a stream that decodes take turns where they do not share calls. */
+static void prompts_and_steps_take_turns(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 1, 2, (double[]){100, 100});
+    st_schedule s = schedule_make(ST_SCHEDULE_REPLICAS, &costs, (uint32_t[]){0});
+    s.n_units = 2;
+    snprintf(s.units[1], ST_PLAN_NAME, "u1");
+    s.streams = 4;
+    s.micro_batch = 1;
+    st_sim_result r = run(&costs, &s, 4, 2, 3); /* streams 0 and 2 on the first unit */
+    /* read 0, read 0, step 0, read 2, step 0, read 2, step 2, step 2 */
+    assert_float_equal(r.streams[0].last_ns, 500, 1e-6);
+    assert_float_equal(r.streams[2].first_ns, 600, 1e-6);
+    ends(&r, 200, 800);
     st_costs_free(&costs);
 }
 
@@ -201,6 +225,7 @@ static void a_handover_decodes_while_it_reads(void **state) {
     snprintf(s.units[1], ST_PLAN_NAME, "u1");
     s.prompt_unit = 1;
     s.streams = s.batch = 2;
+    s.micro_batch = 1;
     st_sim_result r = run(&costs, &s, 2, 1, 3);
     assert_float_equal(r.streams[0].last_ns, 355, 1e-6); /* 55 to 155 alone, then both in one call of 200 */
     assert_float_equal(r.streams[1].first_ns, 100, 1e-6);
@@ -285,6 +310,7 @@ int main(void) {
         cmocka_unit_test(calls_do_not_overtake_on_the_way),
         cmocka_unit_test(the_last_micro_batch_pays_for_logits),
         cmocka_unit_test(streams_in_one_call_share_it),
+        cmocka_unit_test(prompts_and_steps_take_turns),
         cmocka_unit_test(waiting_streams_take_the_place_of_those_that_end),
         cmocka_unit_test(a_handover_decodes_while_it_reads),
         cmocka_unit_test(right_drafts_save_steps_and_wrong_ones_cost),
