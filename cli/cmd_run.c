@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "input.h"
 #include "json_out.h"
-#include "run.h"
+#include "run_setup.h"
 #include "spike.h"
 
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 typedef struct run_work {
     cli *cx;
     const run_options *o;
+    run_setup setup;
     session s;
+    st_streams *streams; /* NULL: the session's chain is used */
     st_ids prompt, ids;
     uint64_t tokenize_ns;
     st_utf8_stream stream;
@@ -49,7 +51,8 @@ static int read_prompt(run_work *w, stretto_error *err) {
     if (o->ids && (o->prompt || o->file)) return st_fail(err, STRETTO_E_USAGE, "give either a text or --ids, not both");
     if (o->ids && o->chat) return st_fail(err, STRETTO_E_USAGE, "--chat wants a text, not --ids");
     if (o->system && !o->chat) return st_fail(err, STRETTO_E_USAGE, "--system is for --chat");
-    int rc = session_open_file(&w->s, w->cx, &o->session, err);
+    int rc = run_setup_read(&w->setup, w->cx, o, err);
+    if (!rc) rc = session_open_file(&w->s, w->cx, &w->setup.session, err);
     if (rc) return rc;
     if (o->ids) {
         rc = session_open_tokenizer(&w->s, err);
@@ -161,18 +164,16 @@ static void warn_unused_sampling(const run_work *w) {
     }
 }
 
-static int make_sampler(const run_work *w, st_sampler **sampler, stretto_error *err) {
-    st_sampler_options options = run_sampling(w->o);
-    warn_unused_sampling(w);
-    return st_sampler_create(sampler, &options, w->s.model->n_vocab, err);
-}
-
 static bool spike_asked(void) {
     const char *value = getenv("CHUNK_PIPELINE_SPIKE");
     return value && strcmp(value, "1") == 0;
 }
 
-static int generate(run_work *w, st_sampler *sampler, st_generate_result *result, stretto_error *err) {
+static int generate(run_work *w, st_generate_result *result, stretto_error *err) {
+    st_sampler *sampler = NULL;
+    st_sampler_options sampling = run_sampling(w->o);
+    int rc = st_sampler_create(&sampler, &sampling, w->s.model->n_vocab, err);
+    if (rc) return rc;
     st_generate_options options = {
         .prompt = w->prompt.data,
         .n_prompt = (uint32_t)w->prompt.len,
@@ -185,28 +186,40 @@ static int generate(run_work *w, st_sampler *sampler, st_generate_result *result
         .cancel = w->cx->stop,
         .handed_ns = st_now_ns() - w->tokenize_ns, /* the prompt is handed to a loaded model; reading its text counts */
     };
-    int rc = st_generate(w->s.chain, &options, result, err);
+    if (w->streams)
+        rc = run_setup_generate(w->streams, &options, &sampling, result, err);
+    else
+        rc = st_generate(w->s.chain, &options, result, err);
+    st_sampler_free(sampler);
     if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
     return rc;
 }
 
+static int open_streams(run_work *w, uint32_t n_prompt, stretto_error *err) {
+    uint32_t n_ctx = 0;
+    int rc = session_place(&w->s, !w->setup.scheduled, err);
+    if (!rc) rc = session_choose_ctx(&w->s, n_prompt, n_prompt + w->o->n, &n_ctx, err);
+    return rc ? rc : run_setup_open(&w->setup, &w->s, n_ctx, &w->streams, err);
+}
+
+static int open_all(run_work *w, stretto_error *err) {
+    uint32_t n_prompt = (uint32_t)w->prompt.len;
+    bool streams = run_needs_streams(w->o);
+    warn_unused_sampling(w);
+    int rc = session_open_model(&w->s, err);
+    if (!rc && streams) rc = open_streams(w, n_prompt, err);
+    if (!rc && (!streams || spike_asked())) rc = session_open_chain(&w->s, n_prompt, n_prompt + w->o->n, 0, err);
+    return rc || !spike_asked() ? rc : spike_in_run(&w->s, err);
+}
+
 static int run(run_work *w, stretto_error *err) {
+    st_generate_result result;
     int rc = read_prompt(w, err);
     if (!rc && w->prompt.len > INT32_MAX / 2)
         rc = st_fail(err, STRETTO_E_INPUT, "a prompt of %zu tokens", w->prompt.len);
-    if (!rc) rc = session_open_model(&w->s, err);
-    uint32_t n_prompt = (uint32_t)w->prompt.len;
-    if (!rc) rc = session_open_chain(&w->s, n_prompt, n_prompt + w->o->n, 0, err);
-    st_sampler *sampler = NULL;
-    if (!rc) rc = make_sampler(w, &sampler, err);
-    if (!rc && spike_asked()) rc = spike_in_run(&w->s, err);
-    if (rc) {
-        st_sampler_free(sampler);
-        return rc;
-    }
-    st_generate_result result;
-    rc = generate(w, sampler, &result, err);
-    st_sampler_free(sampler);
+    if (!rc) rc = open_all(w, err);
+    if (rc) return rc;
+    rc = generate(w, &result, err);
     if (rc && rc != STRETTO_E_STOPPED && result.n_generated == 0) return rc;
     finish_output(w);
     print_stats(w, &result);
@@ -225,6 +238,7 @@ static int run_run(cli *cx, const void *options, stretto_error *err) {
     st_buf_free(&w.text);
     st_ids_free(&w.ids);
     st_ids_free(&w.prompt);
+    st_streams_close(w.streams);
     session_close(&w.s);
     return rc;
 }
@@ -243,8 +257,14 @@ static const cli_option run_table[] = {
     {.name = "prompts", .kind = CLI_FILE, .at = AT(prompts), .value = "FILE",
      .help = "many prompts as streams: a JSON object a line, with id, prompt, n and seed (the last two may be missing); "
              "prints a JSON object for each, in order of completion"},
-    {.name = "streams", .kind = CLI_COUNT, .at = AT(streams), .value = "N", .preset = "4", .least = 1, .most = 256,
-     .help = "how many of --prompts are worked on at once"},
+    {.name = "streams", .kind = CLI_COUNT, .at = AT(streams), .value = "N", .least = 1, .most = 256,
+     .help = "how many of --prompts are worked on at once (4, or what the schedule says, otherwise)"},
+    {.name = "schedule", .kind = CLI_FILE, .at = AT(schedule), .value = "FILE",
+     .help = "which chunk of which stream runs where and when, as JSON (docs/PLAN.md)"},
+    {.name = "speculate", .kind = CLI_CHOICE, .at = AT(speculate), .value = "HOW", .choices = "none|lookup",
+     .preset = "none",
+     .help = "guess tokens from where the last ones stood before in the text, and verify the guess in one pass; the "
+             "tokens stay the same, and guessing stops where it does not pay"},
     {.name = "verify", .kind = CLI_FLAG, .at = AT(verify),
      .help = "run each of --prompts once more by itself, and fail if an id differs"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(n), .value = "N", .preset = "256", .most = 1000000,

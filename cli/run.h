@@ -8,7 +8,7 @@
 
 typedef struct run_options {
     session_options session;
-    const char *prompt, *file, *ids, *system, *prompts;
+    const char *prompt, *file, *ids, *system, *prompts, *schedule, *speculate;
     uint32_t n, top_k, repeat_last, streams;
     double temperature, top_p, min_p, repeat_penalty;
     uint64_t seed;

@@ -7,7 +7,7 @@
 #include "input.h"
 #include "json_out.h"
 #include "prompts.h"
-#include "run/streams.h"
+#include "run_setup.h"
 #include "stat/stat.h"
 
 #include <stdlib.h>
@@ -23,6 +23,7 @@ typedef struct kept {
 typedef struct streams_work {
     cli *cx;
     const run_options *o;
+    run_setup setup;
     session s;
     cli_prompts prompts;
     st_ids *ids;                  /* [prompts.n] */
@@ -204,26 +205,6 @@ static int verify(streams_work *w, stretto_error *err) {
 
 /* ---- the run ---- */
 
-static int open_streams(streams_work *w, stretto_error *err) {
-    const run_options *o = w->o;
-    st_station_options station = {.units = w->s.unit_of, .reads = true, .decodes = true};
-    st_streams_options options = {
-        .model = w->s.model,
-        .spans = w->s.spans,
-        .n_chunks = w->s.n_chunks,
-        .stations = &station,
-        .n_stations = 1,
-        .kv_type = session_kv_type(&w->s),
-        .n_ctx = w->n_ctx,
-        .n_streams = o->streams,
-        .prompt_rows = o->session.batch,
-        .mix = true,
-        .tok = o->ignore_end ? NULL : w->s.tok,
-        .cancel = w->cx->stop,
-    };
-    return st_streams_open(&w->streams, &options, err);
-}
-
 static void print_stats(streams_work *w) {
     if (w->o->quiet) return;
     st_streams_stats stats = st_streams_stats_get(w->streams);
@@ -232,7 +213,8 @@ static void print_stats(streams_work *w) {
     if (w->n_cancelled || w->n_failed)
         snprintf(ended, sizeof ended, ", %u cancelled, %u failed", w->n_cancelled, w->n_failed);
     cli_note(w->cx, "%zu prompts in %u streams%s: %.2f s, %.1f tokens/s generated, %.1f read", w->prompts.n,
-             w->o->streams, ended, seconds, (double)stats.n_decoded / seconds, (double)stats.n_prompt / seconds);
+             run_setup_streams(&w->setup), ended, seconds, (double)stats.n_decoded / seconds,
+             (double)stats.n_prompt / seconds);
     if (w->n_first > 0)
         cli_note(w->cx, "first token after %.1f ms (median, from the start); KV of all streams: %.1f MB",
                  st_median(w->first_ms, w->n_first), (double)st_streams_kv_bytes(w->streams) / 1e6);
@@ -262,14 +244,15 @@ static int check_options(const run_options *o, stretto_error *err) {
 
 static int run(streams_work *w, stretto_error *err) {
     int rc = check_options(w->o, err);
+    if (!rc) rc = run_setup_read(&w->setup, w->cx, w->o, err);
     if (!rc) rc = read_prompts(w, err);
-    if (!rc) rc = session_open_file(&w->s, w->cx, &w->o->session, err);
+    if (!rc) rc = session_open_file(&w->s, w->cx, &w->setup.session, err);
     if (!rc) rc = session_open_tokenizer(&w->s, err);
     if (!rc) rc = encode_prompts(w, err);
     if (!rc) rc = session_open_model(&w->s, err);
-    if (!rc) rc = session_place(&w->s, true, err);
+    if (!rc) rc = session_place(&w->s, !w->setup.scheduled, err);
     if (!rc) rc = choose_ctx(w, err);
-    if (!rc) rc = open_streams(w, err);
+    if (!rc) rc = run_setup_open(&w->setup, &w->s, w->n_ctx, &w->streams, err);
     return rc ? rc : run_all(w, err);
 }
 

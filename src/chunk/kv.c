@@ -19,6 +19,16 @@ static uint64_t layer_capacity(const st_layer *layer, uint32_t n_ctx, uint32_t m
     return sliding < all ? sliding : all;
 }
 
+uint64_t st_kv_size(const st_model *model, st_span span, enum st_kv_type type, uint32_t n_ctx, uint32_t max_batch) {
+    uint64_t bytes = 0;
+    for (uint32_t i = span.first; i <= span.last; i++) {
+        const st_layer *layer = &model->layers[i];
+        if (layer->kv_layer != i) continue;
+        bytes += 2 * layer_capacity(layer, n_ctx, max_batch) * layer->n_kv_heads * layer->head_dim * st_kv_item_bytes(type);
+    }
+    return bytes;
+}
+
 static void lay_out(st_kv *kv, uint32_t max_batch) {
     for (uint32_t i = kv->span.first; i <= kv->span.last; i++) {
         const st_layer *layer = &kv->model->layers[i];
@@ -26,8 +36,8 @@ static void lay_out(st_kv *kv, uint32_t max_batch) {
         if (layer->kv_layer != i) continue;
         own->capacity = (uint32_t)layer_capacity(layer, kv->n_ctx, max_batch);
         own->head_bytes = (size_t)own->capacity * layer->head_dim * st_kv_item_bytes(kv->type);
-        kv->bytes += 2 * own->head_bytes * layer->n_kv_heads;
     }
+    kv->bytes = st_kv_size(kv->model, kv->span, kv->type, kv->n_ctx, max_batch);
 }
 
 static void hand_out(st_kv *kv) {

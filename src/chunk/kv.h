@@ -26,6 +26,8 @@ typedef struct st_kv {
  * attention's block (or n_ctx when that is less). */
 int st_kv_create(st_kv **out, const st_model *model, st_span span, enum st_kv_type type, uint32_t n_ctx, uint32_t max_batch,
                  stretto_error *err);
+/* Its bytes, without making one. */
+uint64_t st_kv_size(const st_model *model, st_span span, enum st_kv_type type, uint32_t n_ctx, uint32_t max_batch);
 void st_kv_free(st_kv *kv); /* NULL is fine; nobody may borrow from it any more */
 
 /* Lets kv read layer `layer` of `from`, which stays the owner and must outlive kv. */

@@ -30,17 +30,17 @@ static int set_options(st_streams *e, const st_streams_options *options, stretto
         return st_fail(err, STRETTO_E_USAGE, "%u streams: expected 1 to %d", o->n_streams, ST_STREAMS_MAX);
     if (o->depth > ST_PASS_MAX_AFTER)
         return st_fail(err, STRETTO_E_USAGE, "%u passes in flight: at most %d", o->depth, ST_PASS_MAX_AFTER);
-    if (o->lookup && (o->n_streams > 1 || o->ahead))
-        return st_fail(err, STRETTO_E_USAGE,
-                       "speculation is for one stream, whose every step waits for the one before");
     if (o->n_ctx == 0 || o->n_ctx > INT32_MAX - 1)
         return st_fail(err, STRETTO_E_USAGE, "a context of %u positions: expected 1 to %d", o->n_ctx, INT32_MAX - 1);
     if (o->rows == 0 || o->rows > o->n_streams) o->rows = o->n_streams;
+    if (o->lookup > ST_LOOKUP_MAX) o->lookup = ST_LOOKUP_MAX;
+    if (o->lookup && (o->rows > 1 || o->mix || o->ahead))
+        return st_fail(err, STRETTO_E_USAGE, "what is guessed needs a pass of its own, after the pass before");
     if (o->depth == 0) o->depth = 1;
     if (o->prompt_rows == 0) o->prompt_rows = PROMPT_ROWS;
     if (o->prompt_rows > o->n_ctx) o->prompt_rows = o->n_ctx;
     if (o->prompt_depth == 0) o->prompt_depth = 1;
-    uint32_t tokens = o->lookup ? 1 + ST_LOOKUP_MAX : 1;
+    uint32_t tokens = 1 + o->lookup;
     e->max_wanted = (o->mix ? o->n_streams : o->rows) * tokens;
     e->max_rows = o->rows * tokens + o->prompt_rows;
     return check_stations(o, err);
@@ -261,6 +261,11 @@ uint64_t st_streams_kv_bytes(const st_streams *e) {
 
 st_streams_stats st_streams_stats_get(const st_streams *e) {
     st_streams_stats stats = e->stats;
-    if (e->slots[0].lookup) stats.lookup = st_lookup_stats_get(e->slots[0].lookup);
+    for (uint32_t i = 0; i < e->o.n_streams && e->o.lookup; i++) {
+        st_lookup_stats own = st_lookup_stats_get(e->slots[i].lookup);
+        stats.lookup.passes += own.passes;
+        stats.lookup.guessed += own.guessed;
+        stats.lookup.right += own.right;
+    }
     return stats;
 }

@@ -44,7 +44,7 @@ typedef struct st_streams_options {
     uint32_t prompt_depth;     /* passes of one prompt in flight; 0: 1 */
     bool mix;                  /* decoding streams and prompts may share a pass */
     bool ahead;                /* host work beside the chain */
-    bool lookup;               /* speculation by prompt lookup; one stream, not ahead */
+    uint32_t lookup;           /* most tokens to guess by prompt lookup, 0: none; with rows 1, no mix, not ahead */
     const st_tokenizer *tok;   /* whose end tokens end a stream; NULL: none do */
     const atomic_bool *cancel; /* NULL: cannot be cancelled */
 } st_streams_options;

@@ -48,7 +48,8 @@ static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
         f->guess[0] = slot->ids[slot->n_ids - 1];
         if (slot->lookup) {
             uint32_t ids_left = slot->job->n_max - slot->n_ids - 1, room = e->o.n_ctx - slot->stream->n_past - 1;
-            n += st_lookup_guess(slot->lookup, f->guess + 1, ids_left < room ? ids_left : room);
+            uint32_t most = ids_left < room ? ids_left : room;
+            n += st_lookup_guess(slot->lookup, f->guess + 1, most < e->o.lookup ? most : e->o.lookup);
         }
         st_pass_add(f->pass, slot->stream, f->guess, n, n);
     }
@@ -141,7 +142,6 @@ static void submit(st_streams *e, st_flight *f) {
     stretto_error error;
     f->busy = true;
     f->next = NULL;
-    f->start_ns = st_now_ns();
     e->in_flight++;
     int code = st_pass_submit(f->pass, &error);
     if (code)

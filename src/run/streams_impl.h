@@ -48,7 +48,6 @@ struct st_flight {
     st_pass *pass;
     st_flight *next; /* among the done ones */
     bool busy;
-    uint64_t start_ns;
     st_share *shares; /* [n_streams] */
     uint32_t n_shares;
     int32_t guess[ST_LOOKUP_MAX + 1]; /* the row of speculation: the last id and what is guessed */

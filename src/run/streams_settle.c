@@ -84,6 +84,16 @@ static int32_t choose(const st_slot *slot, const st_pass *pass, uint32_t wanted)
     return id;
 }
 
+/* How long the units were at work on a pass. */
+static uint64_t flight_ns(const st_flight *f) {
+    uint64_t sum = 0, start, end;
+    for (uint32_t i = 0; i < f->station->placement->n_chunks; i++) {
+        st_pass_times(f->pass, i, &start, &end);
+        sum += end - start;
+    }
+    return sum;
+}
+
 /* Takes ids as long as the guess was right, and one more: what a plain step would have given next. */
 static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
     st_slot *slot = share->slot;
@@ -97,7 +107,7 @@ static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t 
     /* Never more rows than the stream was opened for, so this cannot be refused. */
     st_stream_truncate(slot->stream, start + right + 1, NULL);
     e->stats.n_wasted += share->n_rows - right - 1;
-    st_lookup_learn(slot->lookup, share->n_rows - 1, right, now - f->start_ns);
+    st_lookup_learn(slot->lookup, share->n_rows - 1, right, flight_ns(f));
 }
 
 /* ---- stations ---- */

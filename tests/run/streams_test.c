@@ -232,8 +232,12 @@ static void speculation_changes_nothing(void **state) {
         st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
         st_streams_options o = options_of(&w, &one, 1);
         o.n_streams = 1;
-        o.lookup = true;
+        o.lookup = ST_LOOKUP_MAX;
         run_and_check(&w, &o);
+        o.rows = 1;
+        o.n_streams = 3;
+        o.depth = 3;
+        run_and_check(&w, &o); /* of several streams, in turn */
         st_streams *streams = NULL;
         st_streams_events none = {0};
         fixture_check(st_streams_open(&streams, &o, &err), &err);
@@ -346,8 +350,8 @@ static void wrong_options(void **state) {
     o.n_ctx = 0;
     refused(&o, "0 positions");
     o = good;
-    o.lookup = true;
-    refused(&o, "one stream");
+    o.lookup = 4;
+    refused(&o, "a pass of its own");
     o = good;
     o.depth = 100;
     refused(&o, "100 passes");

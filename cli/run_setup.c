@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_setup.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "input.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STREAMS_DEFAULT 4
+
+static bool speculates(const run_options *o) {
+    return strcmp(o->speculate, "lookup") == 0;
+}
+
+bool run_needs_streams(const run_options *o) {
+    return o->prompts || o->schedule || speculates(o);
+}
+
+uint32_t run_setup_streams(const run_setup *setup) {
+    if (setup->scheduled) return setup->schedule.streams;
+    if (!setup->o->prompts || speculates(setup->o)) return 1;
+    return setup->o->streams ? setup->o->streams : STREAMS_DEFAULT;
+}
+
+/* ---- the schedule ---- */
+
+static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
+    st_buf text = {0};
+    stretto_error why = {0};
+    int rc = cli_read_file(cx, setup->o->schedule, &text, err);
+    if (!rc) {
+        rc = st_schedule_parse(&setup->schedule, text.len ? text.data : "", text.len, &why);
+        if (rc) st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text);
+    }
+    st_buf_free(&text);
+    return rc;
+}
+
+/* --streams wins over the file's number. */
+static int set_streams(run_setup *setup, stretto_error *err) {
+    st_schedule *s = &setup->schedule;
+    if (!setup->o->streams || setup->o->streams == s->streams) return STRETTO_OK;
+    bool all = s->batch == s->streams && s->streams > 1;
+    s->streams = setup->o->streams;
+    if (all || s->kind == ST_SCHEDULE_BATCHED || s->batch > s->streams) s->batch = s->streams;
+    return st_schedule_check(s, err);
+}
+
+static void write_options(run_setup *setup) {
+    const st_schedule *s = &setup->schedule;
+    size_t at = 0;
+    for (uint32_t u = 0; u < s->n_units; u++)
+        at += (size_t)snprintf(setup->units + at, sizeof setup->units - at, "%s%s", u ? "," : "", s->units[u]);
+    setup->session.units = setup->units;
+    at = 0;
+    for (uint32_t c = 0; c < s->n_chunks && s->chunks[0].has_layers; c++)
+        at += (size_t)snprintf(setup->chunks + at, sizeof setup->chunks - at, "%s%u-%u", c ? "," : "",
+                               s->chunks[c].first, s->chunks[c].last);
+    if (at > 0) setup->session.chunks = setup->chunks;
+    if (s->kind == ST_SCHEDULE_SERIAL) setup->session.threads = 1;
+}
+
+static int check_options(const run_options *o, stretto_error *err) {
+    const session_options *s = &o->session;
+    const char *given = s->units ? "--units" : s->place ? "--place" : s->threads ? "--threads" : NULL;
+    if (o->schedule && given)
+        return st_fail(err, STRETTO_E_USAGE, "the schedule says where chunks run: no %s beside it", given);
+    if (o->schedule && speculates(o))
+        return st_fail(err, STRETTO_E_USAGE, "the schedule says whether to speculate: no --speculate beside it");
+    if (speculates(o) && o->prompts && o->streams > 1)
+        return st_fail(err, STRETTO_E_USAGE, "--speculate is for one stream, not %u; a schedule can have more",
+                       o->streams);
+    return STRETTO_OK;
+}
+
+int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_error *err) {
+    *setup = (run_setup){.o = o, .session = o->session, .scheduled = o->schedule != NULL};
+    int rc = check_options(o, err);
+    if (rc || !setup->scheduled) return rc;
+    rc = read_file(setup, cx, err);
+    if (!rc) rc = set_streams(setup, err);
+    if (!rc) write_options(setup);
+    return rc;
+}
+
+/* ---- streams ---- */
+
+/* What the KV of all streams needs must be there: a machine that swaps measures nothing. */
+static int check_memory(const session *s, const st_streams_options *o, stretto_error *err) {
+    uint64_t one = 0, there = s->lanes.host.memory_bytes;
+    for (uint32_t i = 0; i < o->n_chunks; i++)
+        one += st_kv_size(o->model, o->spans[i], o->kv_type, o->n_ctx, o->prompt_rows ? o->prompt_rows : 1);
+    uint64_t all = one * o->n_streams + s->model->weights.bytes;
+    if (!there || all <= there) return STRETTO_OK;
+    return st_fail(
+        err, STRETTO_E_INPUT,
+        "unit %s has too little memory: weights and the KV of %u streams of %u positions need %.1f GB, there "
+        "are %.1f",
+        s->lanes.names[0], o->n_streams, o->n_ctx, (double)all / 1e9, (double)there / 1e9);
+}
+
+static int use_schedule(run_setup *setup, session *s, st_streams_options *options, stretto_error *err) {
+    if (s->lanes.n != setup->schedule.n_units)
+        return st_fail(err, STRETTO_E_INPUT, "%.200s: two of its units are the same cores", setup->o->schedule);
+    stretto_error why = {0};
+    int rc = st_schedule_lineup(&setup->schedule, s->n_chunks, s->lanes.units, &setup->lineup, options, &why);
+    return rc ? st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text) : STRETTO_OK;
+}
+
+int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **out, stretto_error *err) {
+    const run_options *o = setup->o;
+    st_station_options station = {.units = s->unit_of, .reads = true, .decodes = true};
+    st_streams_options options = {
+        .model = s->model,
+        .spans = s->spans,
+        .n_chunks = s->n_chunks,
+        .stations = &station,
+        .n_stations = 1,
+        .kv_type = session_kv_type(s),
+        .n_ctx = n_ctx,
+        .n_streams = run_setup_streams(setup),
+        .prompt_rows = o->session.batch,
+        .mix = !speculates(o),
+        .lookup = speculates(o) ? ST_LOOKUP_MAX : 0,
+        .tok = o->ignore_end ? NULL : s->tok,
+        .cancel = s->cx->stop,
+    };
+    int rc = setup->scheduled ? use_schedule(setup, s, &options, err) : STRETTO_OK;
+    if (!rc) rc = check_memory(s, &options, err);
+    return rc ? rc : st_streams_open(out, &options, err);
+}
+
+/* ---- one prompt ---- */
+
+typedef struct one {
+    const st_generate_options *o;
+    st_generate_result *result;
+    uint64_t early_ns; /* how long before the engine began the prompt was handed over */
+} one;
+
+static int take_id(void *arg, uint32_t job, int32_t id) {
+    const one *w = arg;
+    (void)job;
+    return w->o->on_id ? w->o->on_id(w->o->arg, id) : 0;
+}
+
+static int take_result(void *arg, const st_job_result *r) {
+    const one *w = arg;
+    *w->result = (st_generate_result){.finish = r->finish,
+                                      .n_prompt = r->prefill_ns ? w->o->n_prompt : 0,
+                                      .n_generated = r->n_ids,
+                                      .prefill_ns = r->prefill_ns,
+                                      .first_token_ns = r->n_ids ? r->first_token_ns + w->early_ns : 0,
+                                      .decode_ns = r->decode_ns};
+    return 0;
+}
+
+int run_setup_generate(st_streams *streams, const st_generate_options *o, const st_sampler_options *sampling,
+                       st_generate_result *result, stretto_error *err) {
+    one w = {.o = o, .result = result, .early_ns = o->handed_ns ? st_now_ns() - o->handed_ns : 0};
+    st_job job = {.prompt = o->prompt, .n_prompt = o->n_prompt, .n_max = o->n_max, .sampler = sampling};
+    st_streams_events events = {.on_id = take_id, .on_result = take_result, .arg = &w};
+    *result = (st_generate_result){.finish = ST_FINISH_STOPPED};
+    int rc = st_streams_run(streams, &job, 1, &events, err);
+    if (rc == STRETTO_E_STOPPED || (!rc && result->finish == ST_FINISH_STOPPED))
+        return st_fail(err, STRETTO_E_STOPPED, "stopped after %u of the prompt's tokens and %u generated ones",
+                       result->n_prompt, result->n_generated);
+    return rc;
+}

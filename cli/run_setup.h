@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * The streams engine of a run: from --schedule, --streams and --speculate to open streams. */
+#ifndef CLI_RUN_SETUP_H
+#define CLI_RUN_SETUP_H
+
+#include "run.h"
+#include "run/schedule.h"
+
+typedef struct run_setup {
+    const run_options *o;
+    session_options session; /* with the units and chunks of the schedule */
+    bool scheduled;
+    st_schedule schedule;
+    char chunks[12 * ST_PLAN_CHUNKS_MAX], units[(ST_PLAN_NAME + 1) * ST_PLAN_UNITS_MAX];
+    st_lineup lineup;
+} run_setup;
+
+/* Whether the options ask for more than one stream that goes from token to token. */
+bool run_needs_streams(const run_options *o);
+
+/* Reads --schedule, if there is one, and checks it with the other options. STRETTO_E_INPUT with the file's name, or
+ * STRETTO_E_USAGE. *setup must stay where it is; the session is to be opened with setup->session. */
+int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_error *err);
+
+/* Opens the streams on a session whose chunks are placed. STRETTO_E_INPUT when the schedule does not fit the model, or
+ * this machine has too little memory for it. */
+int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **out, stretto_error *err);
+
+/* One prompt through the streams engine, with what st_generate takes (but sampler and n_batch) and gives. */
+int run_setup_generate(st_streams *streams, const st_generate_options *o, const st_sampler_options *sampling,
+                       st_generate_result *result, stretto_error *err);
+
+/* How many streams there are. */
+uint32_t run_setup_streams(const run_setup *setup);
+
+#endif
