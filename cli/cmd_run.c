@@ -8,6 +8,7 @@
 #include "run_setup.h"
 #include "spike.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,24 @@ static const char *end_reason(enum st_finish finish) {
     return "interrupted";
 }
 
+static st_lookup_stats speculation(const run_work *w) {
+    return w->streams ? st_streams_stats_get(w->streams).lookup : (st_lookup_stats){0};
+}
+
+/* What only the streams engine has to say. */
+static void print_engine_stats(const run_work *w, const st_generate_result *r) {
+    st_lookup_stats guesses = speculation(w);
+    double rate = st_generate_decode_rate(r);
+    run_rates measured = {.tokens_per_s = rate,
+                          .stream_tokens_per_s = rate,
+                          .prefill_tokens_per_s = st_generate_prefill_rate(r),
+                          .ttft_ms = (double)r->first_token_ns / 1e6};
+    if (guesses.passes > 0)
+        cli_note(w->cx, "speculation: %" PRIu64 " passes, %" PRIu64 " tokens guessed, %" PRIu64 " of them right",
+                 guesses.passes, guesses.guessed, guesses.right);
+    if (w->setup.predicted && r->n_generated > 0) run_rates_print(w->cx, &measured, &w->setup.expected);
+}
+
 static void print_stats(run_work *w, const st_generate_result *r) {
     if (w->o->quiet) return;
     char first[64] = "";
@@ -127,6 +146,7 @@ static void print_stats(run_work *w, const st_generate_result *r) {
         cli_note(w->cx, "decode: %u token%s after the first, %.1f tokens/s (%s)", r->n_generated - 1,
                  r->n_generated == 2 ? "" : "s", st_generate_decode_rate(r), end_reason(r->finish));
     }
+    print_engine_stats(w, r);
 }
 
 static json_t *result_json(const run_work *w, const st_generate_result *r) {
@@ -140,6 +160,12 @@ static json_t *result_json(const run_work *w, const st_generate_result *r) {
     st_json_set(&root, "prefill_tokens_per_s", st_json_real(st_generate_prefill_rate(r)));
     st_json_set(&root, "decode_tokens_per_s", st_json_real(st_generate_decode_rate(r)));
     st_json_set(&root, "seed", json_integer((json_int_t)w->o->seed));
+    if (w->streams) {
+        st_lookup_stats guesses = speculation(w);
+        st_json_set(&root, "speculation",
+                    json_pack("{s:I, s:I, s:I}", "passes", (json_int_t)guesses.passes, "guessed",
+                              (json_int_t)guesses.guessed, "right", (json_int_t)guesses.right));
+    }
     st_json_set(&root, "model", cli_json_session(&w->s));
     return root;
 }
@@ -199,6 +225,8 @@ static int open_streams(run_work *w, uint32_t n_prompt, stretto_error *err) {
     uint32_t n_ctx = 0;
     int rc = session_place(&w->s, !w->setup.scheduled, err);
     if (!rc) rc = session_choose_ctx(&w->s, n_prompt, n_prompt + w->o->n, &n_ctx, err);
+    st_workload workload = {.streams = 1, .prompt = n_prompt ? n_prompt : 1, .generate = w->o->n ? w->o->n : 1};
+    if (!rc) rc = run_setup_choose(&w->setup, &w->s, &workload, err);
     return rc ? rc : run_setup_open(&w->setup, &w->s, n_ctx, &w->streams, err);
 }
 
@@ -260,7 +288,8 @@ static const cli_option run_table[] = {
     {.name = "streams", .kind = CLI_COUNT, .at = AT(streams), .value = "N", .least = 1, .most = 256,
      .help = "how many of --prompts are worked on at once (4, or what the schedule says, otherwise)"},
     {.name = "schedule", .kind = CLI_FILE, .at = AT(schedule), .value = "FILE",
-     .help = "which chunk of which stream runs where and when, as JSON (docs/PLAN.md)"},
+     .help = "which chunk of which stream runs where and when, as JSON (docs/PLAN.md); auto: measure, and take what "
+             "pays most here"},
     {.name = "speculate", .kind = CLI_CHOICE, .at = AT(speculate), .value = "HOW", .choices = "none|lookup",
      .preset = "none",
      .help = "guess tokens from where the last ones stood before in the text, and verify the guess in one pass; the "

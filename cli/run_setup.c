@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "input.h"
+#include "plan_measure.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,23 @@ uint32_t run_setup_streams(const run_setup *setup) {
 
 /* ---- the schedule ---- */
 
+static double number_at(const json_t *object, const char *key) {
+    double value = json_number_value(json_object_get(object, key));
+    return value > 0 ? value : 0;
+}
+
+/* What the planner wrote beside the schedule, if it did. */
+static void read_predicted(run_setup *setup, const st_buf *text) {
+    json_t *root = json_loadb(text->data, text->len, 0, NULL);
+    const json_t *predicted = json_object_get(root, "predicted");
+    setup->predicted = json_is_object(predicted);
+    setup->expected = (run_rates){.tokens_per_s = number_at(predicted, "tokens_per_s"),
+                                  .stream_tokens_per_s = number_at(predicted, "stream_tokens_per_s"),
+                                  .prefill_tokens_per_s = number_at(predicted, "prefill_tokens_per_s"),
+                                  .ttft_ms = number_at(predicted, "ttft_ns") / 1e6};
+    json_decref(root);
+}
+
 static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     st_buf text = {0};
     stretto_error why = {0};
@@ -33,6 +51,7 @@ static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     if (!rc) {
         rc = st_schedule_parse(&setup->schedule, text.len ? text.data : "", text.len, &why);
         if (rc) st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text);
+        if (!rc) read_predicted(setup, &text);
     }
     st_buf_free(&text);
     return rc;
@@ -77,11 +96,41 @@ static int check_options(const run_options *o, stretto_error *err) {
 
 int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_error *err) {
     *setup = (run_setup){.o = o, .session = o->session, .scheduled = o->schedule != NULL};
+    setup->automatic = o->schedule && strcmp(o->schedule, "auto") == 0;
     int rc = check_options(o, err);
-    if (rc || !setup->scheduled) return rc;
+    if (rc || !setup->scheduled || setup->automatic) return rc;
     rc = read_file(setup, cx, err);
     if (!rc) rc = set_streams(setup, err);
     if (!rc) write_options(setup);
+    return rc;
+}
+
+/* ---- the choice ---- */
+
+static void take_best(run_setup *setup, const st_choice *choice, cli *cx) {
+    const st_choice_row *best = &choice->rows[0];
+    setup->schedule = best->schedule;
+    setup->predicted = true;
+    setup->expected = (run_rates){.tokens_per_s = best->result.tokens_per_s,
+                                  .stream_tokens_per_s = best->result.stream_tokens_per_s,
+                                  .prefill_tokens_per_s = best->result.prefill_tokens_per_s,
+                                  .ttft_ms = best->result.ttft_ns / 1e6};
+    if (!setup->o->quiet) cli_note(cx, "schedule: %s", choice->reason[0] ? choice->reason : best->title);
+}
+
+int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err) {
+    if (!setup->automatic) return STRETTO_OK;
+    st_costs costs = {0};
+    st_choice choice = {0};
+    plan_measure_options options = {.depth = workload->prompt + workload->generate / 2, .streams = workload->streams};
+    enum st_goal goal = setup->o->prompts ? ST_GOAL_THROUGHPUT : ST_GOAL_LATENCY;
+    int rc = cli_lanes_add_halves(&s->lanes, &s->cx->log, err);
+    if (!rc) rc = plan_measure(&costs, s, &options, err);
+    if (!rc) rc = st_choose(&choice, &costs, workload, goal, setup->o->seed, err);
+    if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");
+    if (!rc) take_best(setup, &choice, s->cx);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
     return rc;
 }
 
@@ -102,10 +151,20 @@ static int check_memory(const session *s, const st_streams_options *o, stretto_e
 }
 
 static int use_schedule(run_setup *setup, session *s, st_streams_options *options, stretto_error *err) {
-    if (s->lanes.n != setup->schedule.n_units)
-        return st_fail(err, STRETTO_E_INPUT, "%.200s: two of its units are the same cores", setup->o->schedule);
+    const st_schedule *schedule = &setup->schedule;
+    const char *names[CLI_LANES_MAX];
+    uint32_t lane_of[ST_PLAN_UNITS_MAX];
+    st_unit *units[ST_PLAN_UNITS_MAX];
     stretto_error why = {0};
-    int rc = st_schedule_lineup(&setup->schedule, s->n_chunks, s->lanes.units, &setup->lineup, options, &why);
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; i < s->lanes.n; i++) names[i] = s->lanes.names[i];
+    for (uint32_t u = 0; u < schedule->n_units; u++) lane_of[u] = u; /* a file's units were opened in its order */
+    if (setup->automatic)
+        rc = st_schedule_bind(schedule, s->n_chunks, names, s->lanes.n, lane_of, &why);
+    else if (s->lanes.n != schedule->n_units)
+        rc = st_fail(&why, STRETTO_E_INPUT, "two of its units are the same cores");
+    for (uint32_t u = 0; u < schedule->n_units && !rc; u++) units[u] = s->lanes.units[lane_of[u]];
+    if (!rc) rc = st_schedule_lineup(schedule, s->n_chunks, units, &setup->lineup, options, &why);
     return rc ? st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text) : STRETTO_OK;
 }
 

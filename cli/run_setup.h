@@ -3,14 +3,18 @@
 #ifndef CLI_RUN_SETUP_H
 #define CLI_RUN_SETUP_H
 
+#include "plan/choose.h"
 #include "run.h"
 #include "run/schedule.h"
+#include "run_rates.h"
 
 typedef struct run_setup {
     const run_options *o;
-    session_options session; /* with the units and chunks of the schedule */
-    bool scheduled;
+    session_options session;   /* with the units and chunks of the schedule */
+    bool scheduled, automatic; /* automatic: the schedule is chosen once the model is open */
     st_schedule schedule;
+    bool predicted;
+    run_rates expected; /* what the schedule was predicted to give */
     char chunks[12 * ST_PLAN_CHUNKS_MAX], units[(ST_PLAN_NAME + 1) * ST_PLAN_UNITS_MAX];
     st_lineup lineup;
 } run_setup;
@@ -21,6 +25,10 @@ bool run_needs_streams(const run_options *o);
 /* Reads --schedule, if there is one, and checks it with the other options. STRETTO_E_INPUT with the file's name, or
  * STRETTO_E_USAGE. *setup must stay where it is; the session is to be opened with setup->session. */
 int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_error *err);
+
+/* --schedule auto: measures what chunks cost on the units of this machine and takes the schedule that pays most for the
+ * workload. Nothing to do otherwise. The session's chunks are placed. */
+int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err);
 
 /* Opens the streams on a session whose chunks are placed. STRETTO_E_INPUT when the schedule does not fit the model, or
  * this machine has too little memory for it. */

@@ -8,8 +8,8 @@
 #include "json_out.h"
 #include "prompts.h"
 #include "run_setup.h"
-#include "stat/stat.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* What --verify compares with, of one prompt. */
@@ -30,8 +30,8 @@ typedef struct streams_work {
     st_job *jobs;                 /* [prompts.n] */
     st_sampler_options *sampling; /* [prompts.n] */
     kept *kept;                   /* [prompts.n]; NULL without --verify */
-    double *first_ms;             /* [prompts.n] of those that have a first token */
-    uint32_t n_first, n_done, n_cancelled, n_failed;
+    run_span *spans;              /* [prompts.n] of those that have a first token */
+    uint32_t n_spans, n_done, n_cancelled, n_failed;
     uint32_t n_ctx;
     st_streams *streams;
     stretto_error failed; /* inside a callback */
@@ -68,9 +68,9 @@ static int encode_prompts(streams_work *w, stretto_error *err) {
     w->ids = calloc(n, sizeof *w->ids);
     w->jobs = calloc(n, sizeof *w->jobs);
     w->sampling = calloc(n, sizeof *w->sampling);
-    w->first_ms = calloc(n, sizeof *w->first_ms);
+    w->spans = calloc(n, sizeof *w->spans);
     w->kept = w->o->verify ? calloc(n, sizeof *w->kept) : NULL;
-    if (!w->ids || !w->jobs || !w->sampling || !w->first_ms || (w->o->verify && !w->kept))
+    if (!w->ids || !w->jobs || !w->sampling || !w->spans || (w->o->verify && !w->kept))
         return st_fail_memory(err, "the prompts", n * sizeof *w->jobs);
     int rc = STRETTO_OK;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -141,7 +141,7 @@ static int take_result(void *arg, const st_job_result *r) {
     streams_work *w = arg;
     w->n_cancelled += r->finish == ST_FINISH_STOPPED;
     w->n_failed += r->finish == ST_FINISH_ERROR;
-    if (r->n_ids > 0) w->first_ms[w->n_first++] = (double)r->first_token_ns / 1e6;
+    if (r->n_ids > 0) w->spans[w->n_spans++] = run_span_of(r, w->jobs[r->job].n_prompt);
     int rc = print_result(w, r, &w->failed);
     if (!rc && w->kept) rc = keep(w, r, &w->failed);
     cli_progress(w->cx, "%u of %zu prompts", ++w->n_done, w->prompts.n);
@@ -208,16 +208,27 @@ static int verify(streams_work *w, stretto_error *err) {
 static void print_stats(streams_work *w) {
     if (w->o->quiet) return;
     st_streams_stats stats = st_streams_stats_get(w->streams);
-    double seconds = (double)stats.wall_ns / 1e9;
     char ended[96] = "";
     if (w->n_cancelled || w->n_failed)
         snprintf(ended, sizeof ended, ", %u cancelled, %u failed", w->n_cancelled, w->n_failed);
-    cli_note(w->cx, "%zu prompts in %u streams%s: %.2f s, %.1f tokens/s generated, %.1f read", w->prompts.n,
-             run_setup_streams(&w->setup), ended, seconds, (double)stats.n_decoded / seconds,
-             (double)stats.n_prompt / seconds);
-    if (w->n_first > 0)
-        cli_note(w->cx, "first token after %.1f ms (median, from the start); KV of all streams: %.1f MB",
-                 st_median(w->first_ms, w->n_first), (double)st_streams_kv_bytes(w->streams) / 1e6);
+    cli_note(w->cx, "%zu prompts in %u streams%s: %.2f s, %" PRIu64 " tokens generated, KV %.1f MB", w->prompts.n,
+             run_setup_streams(&w->setup), ended, (double)stats.wall_ns / 1e9, stats.n_decoded,
+             (double)st_streams_kv_bytes(w->streams) / 1e6);
+    run_rates measured = run_rates_of(w->spans, w->n_spans);
+    if (w->n_spans > 0) run_rates_print(w->cx, &measured, w->setup.predicted ? &w->setup.expected : NULL);
+}
+
+/* All prompts at once, each as long as they are on average. */
+static st_workload workload_of(const streams_work *w) {
+    uint64_t prompt = 0, generate = 0, n = w->prompts.n;
+    for (size_t i = 0; i < n; i++) {
+        prompt += w->jobs[i].n_prompt;
+        generate += w->jobs[i].n_max;
+    }
+    uint32_t streams = w->o->streams ? w->o->streams : 4;
+    return (st_workload){.streams = n < streams ? (uint32_t)n : streams,
+                         .prompt = (uint32_t)(prompt / n > 0 ? prompt / n : 1),
+                         .generate = (uint32_t)(generate / n > 0 ? generate / n : 1)};
 }
 
 static int run_all(streams_work *w, stretto_error *err) {
@@ -252,6 +263,9 @@ static int run(streams_work *w, stretto_error *err) {
     if (!rc) rc = session_open_model(&w->s, err);
     if (!rc) rc = session_place(&w->s, !w->setup.scheduled, err);
     if (!rc) rc = choose_ctx(w, err);
+    if (rc) return rc;
+    st_workload workload = workload_of(w);
+    rc = run_setup_choose(&w->setup, &w->s, &workload, err);
     if (!rc) rc = run_setup_open(&w->setup, &w->s, w->n_ctx, &w->streams, err);
     return rc ? rc : run_all(w, err);
 }
@@ -268,7 +282,7 @@ int run_streams(cli *cx, const run_options *o, stretto_error *err) {
     free(w.jobs);
     free(w.sampling);
     free(w.kept);
-    free(w.first_ms);
+    free(w.spans);
     cli_prompts_free(&w.prompts);
     session_close(&w.s);
     return rc;

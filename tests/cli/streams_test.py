@@ -82,6 +82,131 @@ class Results(support.CommandTest):
         self.assertEqual({json.loads(line)["id"] for line in out.splitlines()}, {"\0ä", -5})
 
 
+CORES = len(os.sched_getaffinity(0))
+
+
+def schedule(kind, places, **more):
+    """A schedule of a chunk for each place."""
+    units = sorted(set(places) | set(more.pop("more_units", [])))
+    chunks = [{"chunk": i + 1, "unit": unit} for i, unit in enumerate(places)]
+    if kind == "replicas":
+        chunks = [{"chunk": i + 1} for i in range(4)]
+    return {"schema": "stretto-schedule/1", "kind": kind, "units": units, "chunks": chunks, **more}
+
+
+A, B, ALL = "cpu:0", "cpu:1", "cpu:0-1"
+SCHEDULES = [
+    schedule("serial", [A] * 4),
+    schedule("serial", [A] * 4, host_beside=True),
+    schedule("serial", [A] * 4, speculation={"draft": "lookup", "longest": 6}),
+    schedule("batched", [A] * 4, streams=3, micro_batch=4),
+    schedule("batched", [A] * 4, streams=6, host_beside=True),
+]
+SCHEDULES_OF_TWO = [
+    schedule("threads", [ALL] * 4, pipelined=True, micro_batch=3),
+    schedule("placed", [A, A, B, B], pipelined=True, micro_batch=4),
+    schedule("placed", [A, B, A, B], host_beside=True),
+    schedule("staged", [A, A, B, B], streams=4),
+    schedule("staged", [A, B, A, B], streams=6, batch=2, host_beside=True, pipelined=True, micro_batch=2),
+    schedule("staged", [A, A, A, B], streams=3, speculation={"draft": "lookup", "longest": 3}),
+    schedule("handover", [B] * 4, prompt_unit=A, more_units=[A], streams=4, batch=4),
+    schedule("handover", [B] * 4, prompt_unit=A, more_units=[A], streams=3, host_beside=True),
+    schedule("replicas", [A, B], streams=4, batch=2),
+    schedule("replicas", [A, B], streams=2, speculation={"draft": "lookup", "longest": 15}),
+]
+
+
+class Schedules(support.CommandTest):
+    def with_schedule(self, text, *options, jobs=None, model=LLAMA):
+        """Words and input of a run with this schedule."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
+            file.write(text if isinstance(text, str) else json.dumps(text))
+        self.addCleanup(os.unlink, file.name)
+        words = ["run", "-m", model, "--prompts", "-", "--ignore-eos", "--schedule", file.name, *options]
+        return words, lines(jobs or prompts(7))
+
+    def test_ids_of_every_schedule_are_verified(self):
+        schedules = SCHEDULES + (SCHEDULES_OF_TWO if CORES > 1 else [])
+        for model in (LLAMA, GEMMA):
+            for sampling in ((), ("--temp", "1", "--top-k", "40")):
+                for one in schedules:
+                    with self.subTest(model=model, schedule=one):
+                        words, jobs = self.with_schedule(one, "--verify", *sampling, model=model)
+                        result = support.run(*words, stdin=jobs)
+                        text = result.stderr.decode()
+                        self.assertEqual(result.returncode, 0, text)
+                        self.assertEqual(len(result.stdout.splitlines()), 7)
+                        self.assertIn("verified: the ids of 7 prompts", text)
+
+    def test_one_prompt(self):
+        words = ["run", "-q", "-m", LLAMA, "-p", "hello", "-n", "24", "--dump-ids", "--ignore-eos"]
+        expected = self.ids(*words)
+        self.assertEqual(self.ids(*words, "--speculate", "lookup"), expected)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(schedule("serial", [A] * 4, host_beside=True), file)
+            file.flush()
+            self.assertEqual(self.ids(*words, "--schedule", file.name), expected)
+
+    def test_measured_beside_predicted(self):
+        one = schedule("serial", [A] * 4)
+        one["predicted"] = {"tokens_per_s": 123.0, "ttft_ns": 5e6}
+        words, jobs = self.with_schedule(one)
+        text = support.run(*words, stdin=jobs).stderr.decode()
+        self.assertRegex(text, r"measured: [\d.]+ tokens/s")
+        self.assertRegex(text, r"predicted: 123\.0 tokens/s.*first token after 5\.0 ms")
+        self.assertRegex(text, r"measured over predicted: [\d.]+")
+
+    def test_auto(self):
+        jobs = lines(prompts(6))
+        result = support.run("run", "-m", LLAMA, "--prompts", "-", "--schedule", "auto", "--verify", stdin=jobs)
+        text = result.stderr.decode()
+        self.assertEqual(result.returncode, 0, text)
+        self.assertEqual(len(result.stdout.splitlines()), 6)
+        for said in ("schedule: ", "measured: ", "predicted: ", "verified: "):
+            self.assertIn(said, text)
+
+    def test_streams_of_the_command_line_win(self):
+        words, jobs = self.with_schedule(schedule("batched", [A] * 4, streams=2), "--streams", "5")
+        self.assertIn("in 5 streams", support.run(*words, stdin=jobs).stderr.decode())
+
+    def test_refused_before_anything_runs(self):
+        good = schedule("batched", [A] * 4, streams=2)
+        cycle = json.loads(json.dumps(good))
+        cycle["chunks"][1]["after"] = [3]
+        cases = [
+            (cycle, ["chunk"]),
+            (dict(good, chunks=good["chunks"][:3]), ["chunk 4 is missing"]),
+            (dict(good, units=["cpu:99"], chunks=[dict(c, unit="cpu:99") for c in good["chunks"]]), ["99"]),
+            (dict(good, kind="staged"), ["staged"]),
+            (dict(good, kind="faster"), ["faster"]),
+            (dict(good, streams=0), ["streams"]),
+            ("{", ["line 1"]),
+            ("", [".json"]),
+        ]
+        for text, says in cases:
+            with self.subTest(schedule=text):
+                words, jobs = self.with_schedule(text)
+                result = support.run(*words, stdin=jobs)
+                last = result.stderr.decode().strip().splitlines()[-1]
+                self.assertIn(result.returncode, (REFUSED, USAGE), last)
+                self.assertEqual(result.stdout, b"")
+                for word in says:
+                    self.assertIn(word, last)
+        words, jobs = self.with_schedule(dict(good, streams=256), "--ctx", "100000000")
+        self.fails(REFUSED, *words, stdin=jobs, says=["too little memory", A, "256 streams"])
+        drafts = {"draft": "model", "longest": 2, "unit": B, "model": "x"}
+        if CORES > 1:
+            serial = dict(schedule("serial", [A] * 4, more_units=[B]), speculation=drafts)
+            words, jobs = self.with_schedule(serial)
+            self.fails(REFUSED, *words, stdin=jobs, says="by a model")
+
+    def test_options_beside_a_schedule(self):
+        words, jobs = self.with_schedule(SCHEDULES[0])
+        self.fails(USAGE, *words, "--threads", "1", stdin=jobs, says="--threads")
+        self.fails(USAGE, *words, "--speculate", "lookup", stdin=jobs, says="--speculate")
+        self.fails(FAILED, "run", "-m", LLAMA, "-p", "x", "--schedule", "/nonexistent", says="/nonexistent")
+
+
 class Refused(support.CommandTest):
     def refuses(self, line, *says):
         good = '{"id": 1, "prompt": "a", "n": 1}\n'

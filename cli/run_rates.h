@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * What a run came to, in the planner's figures, so that measured and predicted can stand side by side. */
+#ifndef CLI_RUN_RATES_H
+#define CLI_RUN_RATES_H
+
+#include "cli.h"
+#include "run/streams.h"
+
+/* When one stream was read and decoded, in ns from the start of the run. */
+typedef struct run_span {
+    double read_ns, first_ns, last_ns; /* began to be read; first and last id chosen */
+    uint32_t n_prompt, n_ids;
+} run_span;
+
+/* As in st_sim_result: all ids but each stream's first, over the time in which any stream decodes; the median over
+ * streams of their own rates; prompts over the time in which any is read; mean time to the first id. 0: unknown. */
+typedef struct run_rates {
+    double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ms;
+} run_rates;
+
+run_span run_span_of(const st_job_result *result, uint32_t n_prompt);
+/* Of streams with at least one id. */
+run_rates run_rates_of(const run_span *spans, size_t n);
+
+/* One line of figures on standard error, and one more with those that were predicted (NULL: none were). */
+void run_rates_print(cli *cx, const run_rates *measured, const run_rates *predicted);
+
+#endif
