@@ -48,6 +48,8 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
 extern const st_kern st_kern_scalar;
 #if defined(__x86_64__)
 extern const st_kern st_kern_avx2;
+#elif defined(__aarch64__)
+extern const st_kern st_kern_neon, st_kern_dotprod, st_kern_i8mm;
 #endif
 
 #endif

@@ -100,7 +100,7 @@ enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
 typedef struct st_kern {
-    const char *name; /* "scalar", "avx2", "avx512", "neon" */
+    const char *name; /* "scalar", "avx2", "avx512", "neon", "dotprod", "i8mm" */
     const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
 
     /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's
@@ -134,8 +134,8 @@ typedef struct st_kern {
     uint32_t (*burn[ST_BURNS])(uint32_t rounds);
 } st_kern;
 
-/* The best table that this CPU can run, or the one named by mask ("scalar", "avx2", "avx512", "neon"; NULL or "" means
- * best). STRETTO_E_USAGE lists the names when unknown, and says so when this CPU lacks it. */
+/* The best table that this CPU can run, or the one named by mask (a name as above; NULL or "" means best).
+ * STRETTO_E_USAGE lists the names when unknown, and says so when this CPU lacks it. */
 int st_kern_select(const st_kern **out, const char *mask, stretto_error *err);
 /* All tables this CPU can run, scalar first; for tests and benchmarks. Returns how many. */
 size_t st_kern_list(const st_kern **tables, size_t max);

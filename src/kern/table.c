@@ -9,6 +9,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 static bool runs_always(void) { return true; }
@@ -21,6 +24,9 @@ static bool runs_avx2(void) {
         return false;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
+#elif defined(__aarch64__)
+static bool runs_dotprod(void) { return getauxval(AT_HWCAP) & HWCAP_ASIMDDP; }
+static bool runs_i8mm(void) { return runs_dotprod() && (getauxval(AT_HWCAP2) & HWCAP2_I8MM); }
 #endif
 
 /* In order of preference, the best last. */
@@ -31,6 +37,10 @@ static const struct entry {
     {&st_kern_scalar, runs_always},
 #if defined(__x86_64__)
     {&st_kern_avx2, runs_avx2},
+#elif defined(__aarch64__)
+    {&st_kern_neon, runs_always},
+    {&st_kern_dotprod, runs_dotprod},
+    {&st_kern_i8mm, runs_i8mm},
 #endif
 };
 enum { N_ENTRIES = sizeof(entries) / sizeof(entries[0]) };

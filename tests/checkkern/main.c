@@ -34,9 +34,10 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    unsigned failures = 0;
+    unsigned failures = 0, found = 0;
     for (size_t i = 0; i < n; i++) {
         if (only && strcmp(only, tables[i]->name) != 0) continue;
+        found++;
         if (bench && bench_all(tables[i], kernels) != 0) return 1;
         if (bench) continue;
         check c = {.ref = tables[0], .kern = tables[i]};
@@ -44,5 +45,6 @@ int main(int argc, char **argv) {
         check_table(&c);
         failures += c.failures;
     }
-    return failures ? 1 : 0;
+    if (found == 0) fprintf(stderr, "checkkern: this CPU has no table \"%s\"\n", only);
+    return failures || found == 0 ? 1 : 0;
 }
