@@ -56,7 +56,7 @@ static const cli_option help_table[] = {
      .help = "the date that stands on the man page"},
     {0},
 };
-static const cli_option help_operand = {.name = "COMMAND", .kind = CLI_TEXT, .at = offsetof(help_options, command)};
+static const cli_option help_operands[] = {{.name = "COMMAND", .kind = CLI_TEXT, .at = offsetof(help_options, command)}, {0}};
 static const char *const help_usages[] = {"[COMMAND]", "--completion SHELL | --man COMMAND", NULL};
 static const cli_example help_examples[] = {
     {"stretto help run", "all about stretto run"},
@@ -70,7 +70,7 @@ const cli_command cmd_help = {
     .usages = help_usages,
     .about = "Without a command, lists all of them. Man pages and shell completions come from the same tables.",
     .options = help_table,
-    .operand = &help_operand,
+    .operands = help_operands,
     .examples = help_examples,
     .options_size = sizeof(help_options),
     .run = help_run,

@@ -90,8 +90,8 @@ static const cli_option inspect_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON"},
     {0},
 };
-static const cli_option inspect_operand = {.name = "MODEL", .kind = CLI_MODEL,
- .at = SESSION_FIELD(inspect_options, model)};
+static const cli_option inspect_operands[] = {
+    {.name = "MODEL", .kind = CLI_MODEL, .at = SESSION_FIELD(inspect_options, model)}, {0}};
 static const char *const inspect_usages[] = {"MODEL [--chunks CHUNKS] [--metadata] [--tensors] [--json]", NULL};
 static const cli_example inspect_examples[] = {
     {"stretto inspect smollm2", "shapes, types, chunks, the bytes and operations of each"},
@@ -107,7 +107,7 @@ const cli_command cmd_inspect = {
              "weights that a decode step reads, its multiply-adds, and the KV it owns and borrows. A file of an "
              "architecture that Stretto does not run is shown as far as it can be.",
     .options = inspect_table,
-    .operand = &inspect_operand,
+    .operands = inspect_operands,
     .examples = inspect_examples,
     .options_size = sizeof(inspect_options),
     .run = inspect_run,

@@ -5,7 +5,7 @@
 
 #include "option.h"
 
-extern const cli_command cmd_audit, cmd_bench, cmd_help, cmd_inspect, cmd_logits, cmd_perplexity, cmd_plan, cmd_probe,
-    cmd_run, cmd_spike, cmd_synth, cmd_tokenize, cmd_units;
+extern const cli_command cmd_audit, cmd_bench, cmd_compare, cmd_help, cmd_inspect, cmd_logits, cmd_perplexity, cmd_plan,
+    cmd_probe, cmd_run, cmd_spike, cmd_synth, cmd_tokenize, cmd_units;
 
 #endif

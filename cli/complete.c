@@ -37,6 +37,7 @@ static void bash_value(st_buf *out, const char *command, const cli_option *o) {
         st_buf_text(out, "\" -- \"$word\"))");
         break;
     case CLI_CHOICE:
+    case CLI_CHOICES:
         st_buf_text(out, "COMPREPLY=($(compgen -W \"");
         cli_choices(o->choices, add_word, out);
         st_buf_text(out, "\" -- \"$word\"))");
@@ -64,7 +65,7 @@ void cli_complete_bash(st_buf *out) {
     st_buf_text(out, "    esac\n    case \"$command\" in\n");
     for (const cli_command *const *c = cli_commands; *c; c++) {
         st_buf_printf(out, "        %s) COMPREPLY=($(compgen%s -W \"--help", (*c)->name,
-                      (*c)->operand && (*c)->operand->kind == CLI_MODEL ? " -f" : "");
+                      (*c)->operands && (*c)->operands->kind != CLI_TEXT ? " -f" : "");
         for (const cli_option *o = (*c)->options; o->name; o++) {
             if (!o->hidden) st_buf_printf(out, " --%s", o->name);
         }
@@ -101,6 +102,7 @@ static void zsh_action(st_buf *out, const cli_option *o) {
         st_buf_text(out, "_stretto_models");
         break;
     case CLI_CHOICE:
+    case CLI_CHOICES:
         st_buf_text(out, "(");
         cli_choices(o->choices, add_word, out);
         st_buf_text(out, ")");
@@ -128,6 +130,13 @@ static void zsh_option(st_buf *out, const cli_option *o) {
     st_buf_text(out, "'");
 }
 
+static void zsh_operands(st_buf *out, const cli_option *operands) {
+    for (unsigned i = 0; operands && operands[i].name; i++) {
+        if (operands[i].kind == CLI_MODEL) st_buf_printf(out, " \\\n            '%u:model:_stretto_models'", i + 1);
+        if (operands[i].kind == CLI_FILE) st_buf_printf(out, " \\\n            '%u:file:_files'", i + 1);
+    }
+}
+
 void cli_complete_zsh(st_buf *out) {
     st_buf_text(out, "#compdef stretto\n# zsh completion for stretto, made by: stretto help --completion zsh\n"
                      "_stretto_models() {\n    _alternative 'names:name:(");
@@ -146,8 +155,7 @@ void cli_complete_zsh(st_buf *out) {
         for (const cli_option *o = (*c)->options; o->name; o++) {
             if (!o->hidden) zsh_option(out, o);
         }
-        if ((*c)->operand && (*c)->operand->kind == CLI_MODEL)
-            st_buf_text(out, " \\\n            '1:model:_stretto_models'");
+        zsh_operands(out, (*c)->operands);
         st_buf_text(out, " ;;\n");
     }
     st_buf_text(out, "    esac\n}\n_stretto \"$@\"\n");

@@ -131,12 +131,34 @@ static int set_choice(const cli_option *o, const char *text, const char **field,
     return STRETTO_OK;
 }
 
-static int set_value(const cli_option *o, const char *text, void *options, stretto_error *err) {
+/* Each of the words between commas. */
+static int set_choices(const cli_option *o, const char *text, const char **field, stretto_error *err) {
+    for (const char *at = text;; at++) {
+        char word[64];
+        const char *found;
+        size_t n = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
+        int rc = set_choice(o, word, &found, err);
+        if (rc) return rc;
+        at += n;
+        if (!*at) break;
+    }
+    *field = text;
+    return STRETTO_OK;
+}
+
+void cli_option_set_flag(const cli_option *o, bool value, void *options) {
+    *(bool *)(void *)((char *)options + o->at) = value;
+}
+
+int cli_option_set(const cli_option *o, const char *text, void *options, stretto_error *err) {
     char *field = (char *)options + o->at;
     switch (o->kind) {
     case CLI_FLAG:
-        *(bool *)(void *)field = true;
+        cli_option_set_flag(o, true, options);
         return STRETTO_OK;
+    case CLI_CHOICES:
+        return set_choices(o, text, (const char **)(void *)field, err);
     case CLI_COUNT:
         return set_count(o, text, (uint32_t *)(void *)field, err);
     case CLI_NUMBER:
@@ -235,44 +257,51 @@ static int missing_value(const cli_command *command, stretto_error *err) {
     return st_fail(err, STRETTO_E_USAGE, "option %s wants a value: %s", name, o->value);
 }
 
-static int set_presets(const cli_command *command, void *options, stretto_error *err) {
+int cli_presets(const cli_command *command, void *options, stretto_error *err) {
     for (const cli_option *o = command->options; o->name; o++) {
         if (!o->preset) continue;
-        int rc = set_value(o, o->preset, options, err);
+        int rc = cli_option_set(o, o->preset, options, err);
         if (rc) return rc;
     }
     return STRETTO_OK;
 }
 
 /* Whether an option has filled the operand's field before. */
-static bool already_given(const cli_command *command, const void *options) {
-    return command->operand->kind == CLI_MODEL &&
-           *(const char *const *)(const void *)((const char *)options + command->operand->at) != NULL;
+static bool already_given(const cli_option *operand, const void *options) {
+    return operand->kind == CLI_MODEL &&
+           *(const char *const *)(const void *)((const char *)options + operand->at) != NULL;
 }
 
 static int set_operands(const cli_command *command, int argc, char **argv, void *options, stretto_error *err) {
-    for (int i = optind; i < argc; i++) {
-        if (!command->operand || i > optind) {
+    const cli_option *operand = command->operands;
+    for (int i = optind; i < argc; i++, operand++) {
+        if (!operand || !operand->name) {
             return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help",
                            command->name, argv[i], command->name);
         }
-        if (already_given(command, options)) {
-            return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.80s\"",
-                           command->operand->name, argv[i]);
+        if (already_given(operand, options)) {
+            return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.80s\"", operand->name,
+                           argv[i]);
         }
-        int rc = set_value(command->operand, argv[i], options, err);
+        int rc = cli_option_set(operand, argv[i], options, err);
         if (rc) return rc;
     }
     return STRETTO_OK;
 }
 
 int cli_parse(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err) {
+    *help = false;
+    int rc = cli_presets(command, options, err);
+    return rc ? rc : cli_parse_words(command, argc, argv, options, help, err);
+}
+
+int cli_parse_words(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err) {
     struct option longs[OPTIONS_MAX + 2];
     char shorts[2 * OPTIONS_MAX + 3];
     *help = false;
     size_t n = make_getopt(command, longs, shorts);
     if (command->options[n].name) return st_fail(err, STRETTO_E_INTERNAL, "%s has too many options", command->name);
-    int rc = set_presets(command, options, err);
+    int rc = STRETTO_OK;
     optind = 0; /* glibc: start anew */
     opterr = 0;
     int code;
@@ -283,7 +312,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *options, 
         }
         if (code == '?') return refused(command, argv, longs, err);
         if (code == ':') return missing_value(command, err);
-        rc = set_value(option_of(command, code), optarg, options, err);
+        rc = cli_option_set(option_of(command, code), optarg, options, err);
     }
     return rc ? rc : set_operands(command, argc, argv, options, err);
 }

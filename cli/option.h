@@ -8,18 +8,28 @@
 
 #include <stdint.h>
 
-enum cli_kind {             /* and the type of the field that it fills */
-                CLI_FLAG,   /* bool */
-                CLI_TEXT,   /* const char * */
-                CLI_FILE,   /* const char *, a file to read; "-" is standard input */
-                CLI_TARGET, /* const char *, a file to write */
-                CLI_FOLDER, /* const char * */
-                CLI_MODEL,  /* const char *, a file or a known name */
-                CLI_CHOICE, /* const char *, one of `choices` */
-                CLI_COUNT,  /* uint32_t, least..most */
-                CLI_SEED,   /* uint64_t */
-                CLI_NUMBER, /* double, least..most */
-                CLI_COUNTS, /* cli_counts: "16,128" */
+enum cli_kind {              /* and the type of the field that it fills */
+                CLI_FLAG,    /* bool */
+                CLI_TEXT,    /* const char * */
+                CLI_FILE,    /* const char *, a file to read; "-" is standard input */
+                CLI_TARGET,  /* const char *, a file to write */
+                CLI_FOLDER,  /* const char * */
+                CLI_MODEL,   /* const char *, a file or a known name */
+                CLI_CHOICE,  /* const char *, one of `choices` */
+                CLI_CHOICES, /* const char *, some of them: "a,b" */
+                CLI_COUNT,   /* uint32_t, least..most */
+                CLI_SEED,    /* uint64_t */
+                CLI_NUMBER,  /* double, least..most */
+                CLI_COUNTS,  /* cli_counts: "16,128" */
+};
+
+/* What a text may be in a job file beside a string. */
+enum cli_shape {
+    CLI_SHAPE_TEXT,   /* nothing else */
+    CLI_SHAPE_NUMBER, /* 10 */
+    CLI_SHAPE_LIST,   /* ["a", "b"]: joined by commas; or one number */
+    CLI_SHAPE_PAIRS,  /* [[1, 3], [2, 4]]: joined by commas, then by spaces */
+    CLI_SHAPE_MAP,    /* {"1": "a"}: 1=a, joined by commas */
 };
 
 #define CLI_COUNTS_MAX 256
@@ -32,7 +42,9 @@ typedef struct cli_option {
     const char *name; /* "model", without dashes; NULL ends a table */
     char letter;      /* 'm', or 0 */
     bool hidden;      /* works, but help does not speak of it */
+    bool not_in_job;  /* no key of job files */
     enum cli_kind kind;
+    enum cli_shape shape;
     size_t at;           /* offset of its field in the command's options */
     const char *value;   /* "MODEL": what help calls the value; NULL for a flag */
     const char *choices; /* "f16|f32" */
@@ -51,7 +63,7 @@ typedef struct cli_command {
     const char *const *usages;   /* argument patterns, ended by NULL */
     const char *about;           /* paragraphs, separated by "\n\n" */
     const cli_option *options;   /* ended by a NULL name */
-    const cli_option *operand;   /* what may stand without a dash, or NULL; it is filled like an option */
+    const cli_option *operands;  /* what may stand without a dash, in this order, or NULL; filled like options */
     const cli_example *examples; /* ended by a NULL command */
     size_t options_size;         /* of the structure that is handed to run */
     int (*run)(cli *cx, const void *options, stretto_error *err);
@@ -67,6 +79,15 @@ int cli_command_unknown(const char *name, stretto_error *err);
  * --help was among them: nothing else counts then. Strings point into argv. STRETTO_E_USAGE with the nearest known
  * name. */
 int cli_parse(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err);
+
+/* The two halves of cli_parse: what options are when they are not given, and the command line on top of what is there.
+ */
+int cli_presets(const cli_command *command, void *options, stretto_error *err);
+int cli_parse_words(const cli_command *command, int argc, char **argv, void *options, bool *help, stretto_error *err);
+
+/* Sets one option as the command line would, from its text (no flag); and a flag. STRETTO_E_USAGE. */
+int cli_option_set(const cli_option *o, const char *text, void *options, stretto_error *err);
+void cli_option_set_flag(const cli_option *o, bool value, void *options);
 
 /* Texts made from the tables. */
 void cli_help_all(st_buf *out);

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-/* Text inside a table's cell: a bar would end the cell. */
-static void cell(st_buf *out, const char *text) {
-    for (; *text; text++) st_buf_text(out, *text == '|' ? "\\|" : (char[2]){*text, '\0'});
-}
-
 static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
     char pair[ST_PAIR_TEXT];
     st_row_pair_text(pair, rows);
@@ -105,9 +100,9 @@ static void result_line(st_buf *out, const st_probe_row *row) {
 static void results(st_buf *out, const st_probe_row *rows, size_t n) {
     char pair[ST_PAIR_TEXT];
     st_buf_printf(out, "\n## Results: %s\n\n| arrangement | ", st_row_pair_text(pair, rows));
-    cell(out, rows->name[0]);
+    st_text_cell(out, rows->name[0]);
     st_buf_text(out, " (ms) | ");
-    cell(out, rows->name[1]);
+    st_text_cell(out, rows->name[1]);
     st_buf_text(out, " (ms) | serial both (ms) | parallel (ms) | overlap factor | against serial | against one queue | "
                      "speed-up | slow by | rounds |\n"
                      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");

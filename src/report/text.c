@@ -95,3 +95,7 @@ void st_text_command(st_buf *out, int argc, char *const *argv) {
         st_buf_text(out, "'");
     }
 }
+
+void st_text_cell(st_buf *out, const char *text) {
+    for (; *text; text++) st_buf_text(out, *text == '|' ? "\\|" : (char[2]){*text, '\0'});
+}

@@ -31,6 +31,9 @@ void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_
  * not spoken of. */
 void st_text_host(st_buf *out, const st_host *host, double others);
 
+/* Appends text for a cell of a Markdown table, which a bar would end. */
+void st_text_cell(st_buf *out, const char *text);
+
 /* Appends a command line that a shell reads as argv[argc]. */
 void st_text_command(st_buf *out, int argc, char *const *argv);
 

@@ -12,6 +12,7 @@ from support import DONE, FAILED, GOLDEN, LLAMA, PAGES, REFUSED, STRETTO, USAGE
 
 COMMANDS = [
     "probe",
+    "compare",
     "audit",
     "spike",
     "run",

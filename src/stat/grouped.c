@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/grouped.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct item {
+    double value;
+    unsigned group, rank;
+} item;
+
+static int by_value(const void *x, const void *y) {
+    double a = ((const item *)x)->value, b = ((const item *)y)->value;
+    return (a > b) - (a < b);
+}
+
+static int by_group(const void *x, const void *y) {
+    const item *a = x, *b = y;
+    return a->group != b->group ? (a->group > b->group) - (a->group < b->group)
+                                : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void fill(st_grouped *g, item *items) {
+    qsort(items, g->n, sizeof *items, by_value);
+    for (size_t i = 0; i < g->n; i++) {
+        g->sorted[i] = items[i].value;
+        items[i].rank = (unsigned)i;
+    }
+    qsort(items, g->n, sizeof *items, by_group);
+    for (size_t i = 0; i < g->n; i++) {
+        if (i == 0 || items[i].group != items[i - 1].group) g->first[g->n_groups++] = i;
+        g->ranks[i] = items[i].rank;
+    }
+    g->first[g->n_groups] = g->n;
+}
+
+int st_grouped_create(st_grouped *g, const double *values, const unsigned *group, size_t n, stretto_error *err) {
+    *g = (st_grouped){.n = n};
+    if (n == 0 || n > UINT32_MAX) return st_fail(err, STRETTO_E_USAGE, "no medians of %zu values", n);
+    g->sorted = st_alloc(n, sizeof *g->sorted);
+    g->ranks = st_alloc(n, sizeof *g->ranks);
+    g->first = st_alloc(n + 1, sizeof *g->first);
+    g->counts = st_alloc(n, sizeof *g->counts);
+    item *items = st_alloc(n, sizeof *items);
+    bool have = g->sorted && g->ranks && g->first && g->counts && items;
+    for (size_t i = 0; have && i < n; i++) items[i] = (item){.value = values[i], .group = group[i]};
+    if (have) fill(g, items);
+    st_free(items);
+    return have ? STRETTO_OK : st_fail_memory(err, "grouped values", n * sizeof *items);
+}
+
+void st_grouped_free(st_grouped *g) {
+    st_free(g->sorted);
+    st_free(g->ranks);
+    st_free(g->first);
+    st_free(g->counts);
+    *g = (st_grouped){0};
+}
+
+double st_grouped_median(const st_grouped *g) {
+    return st_median_sorted(g->sorted, g->n);
+}
+
+/* The value of which `before` drawn ones are smaller; clears the counts up to it. */
+static double draw_at(const st_grouped *g, size_t before) {
+    size_t seen = 0;
+    for (size_t i = 0;; i++) {
+        seen += g->counts[i];
+        if (seen > before) return g->sorted[i];
+    }
+}
+
+double st_grouped_resample(st_grouped *g, st_rng *rng) {
+    size_t drawn = 0;
+    for (size_t k = 0; k < g->n_groups; k++) {
+        size_t group = st_rng_below(rng, g->n_groups), first = g->first[group], n = g->first[group + 1] - first;
+        for (size_t i = 0; i < n; i++) g->counts[g->ranks[first + st_rng_below(rng, n)]]++;
+        drawn += n;
+    }
+    double lower = draw_at(g, (drawn - 1) / 2), upper = drawn % 2 ? lower : draw_at(g, drawn / 2);
+    for (size_t i = 0; i < g->n; i++) g->counts[i] = 0;
+    return lower + (upper - lower) / 2;
+}
+
+/* Student's t at 97.5 %, over the normal distribution's. */
+static double student(size_t degrees) {
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    const double normal = 1.960;
+    if (degrees <= sizeof t / sizeof *t) return t[degrees - 1] / normal;
+    return 1 + 1.23 / (double)degrees; /* off by less than 1 % from here on */
+}
+
+double st_grouped_widening(size_t n_groups) {
+    if (n_groups < 2) return 1;
+    return sqrt((double)n_groups / (double)(n_groups - 1)) * student(n_groups - 1);
+}
