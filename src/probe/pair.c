@@ -33,6 +33,7 @@ void st_pair_close(st_pair *pair) {
 
 /* Puts what the event of one side says into the sample. */
 static void sample_side(st_sample *sample, unsigned side, const st_event *done, uint64_t begin) {
+    sample->begin_ns = begin;
     sample->start_ns[side] = since(begin, done->start_ns);
     sample->end_ns[side] = since(begin, done->end_ns);
     if (sample->end_ns[side] > sample->wall_ns) sample->wall_ns = sample->end_ns[side];

@@ -19,8 +19,8 @@ typedef struct st_pair {
 int st_pair_open(st_pair *pair, const st_probe_setup *setup, const st_probe_job *job, stretto_error *err);
 void st_pair_close(st_pair *pair);
 
-/* Brings caches and pools to the state that the probe promises, then times one arm. The code is that of the first step
- * that failed. */
+/* Brings caches and pools to the state that the probe promises, then times one arm; sample->begin_ns is on the
+ * setup's clock. The code is that of the first step that failed. */
 int st_pair_time(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err);
 
 #endif

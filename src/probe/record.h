@@ -18,7 +18,8 @@
 
 /* One arm of one round. Side 0 is a, side 1 is b; a side that has no part in the arm has zeros. */
 typedef struct st_sample {
-    uint64_t wall_ns;     /* from the common start to the last completion */
+    uint64_t begin_ns;    /* the common start, since the first round began */
+    uint64_t wall_ns;     /* from there to the last completion */
     uint64_t start_ns[2]; /* when the unit began and ended each side, since the common start */
     uint64_t end_ns[2];
     uint64_t skew_ns; /* how far apart the two sides were submitted; parallel arm only */

@@ -136,9 +136,11 @@ static int round_run(run *r, stretto_error *err) {
     round->begin_ns = now_ns(r) - r->begin_ns;
     for (unsigned i = 0; i < row->n_arms; i++) {
         round->order[i] = (uint8_t)order[i];
-        int code = st_pair_time(&r->pair, order[i], &round->arms[order[i]], err);
+        st_sample *sample = &round->arms[order[i]];
+        int code = st_pair_time(&r->pair, order[i], sample, err);
         if (code != STRETTO_OK) return code;
-        if (round->arms[order[i]].wall_ns == 0)
+        sample->begin_ns -= r->begin_ns;
+        if (sample->wall_ns == 0)
             return st_fail(err, STRETTO_E_UNIT,
                            "%s took no time at all: the unit's clock is not the probe's, or it ran nothing",
                            st_arm_name(order[i]));

@@ -21,6 +21,9 @@ json_t *st_probe_json(const st_probe_record *record, const st_origin *origin);
 /* A page of its own, which loads nothing: verdict first, pictures of all rounds, and the JSON inside. */
 void st_probe_html(st_buf *out, const st_probe_record *record, const st_origin *origin);
 
+/* JSON of trace events for Perfetto and chrome://tracing: what ran when, for the first rounds of each row. */
+void st_probe_trace(st_buf *out, const st_probe_record *record, const st_origin *origin);
+
 /* One line for each arm of each round; the first line names the columns. */
 void st_probe_csv(st_buf *out, const st_probe_record *record);
 
