@@ -2,17 +2,19 @@
 #include "commands.h"
 
 #include "base/error.h"
+#include "job.h"
 #include "json_out.h"
 #include "outputs.h"
 #include "probe_setup.h"
 #include "report/probe_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct probe_options {
     session_options session;
-    const char *pairs, *arrangement, *cache, *budget, *output, *html;
+    const char *pairs, *arrangement, *cache, *budget, *output, *html, *trace, *job, *write_job;
     uint32_t rounds, depth;
     double precision;
     uint64_t seed;
@@ -30,16 +32,15 @@ static void make_csv(st_buf *out, const st_probe_record *record, const st_origin
     st_probe_csv(out, record);
 }
 
-/* The files that -o leaves, in the order in which they are named at the end. */
-enum { OUT_HTML, OUT_MARKDOWN, OUT_JSON, OUT_CSV, OUT_COUNT };
+/* Files in the order in which they are named at the end. */
+enum { OUT_HTML, OUT_MARKDOWN, OUT_JSON, OUT_CSV, OUT_TRACE, OUT_COUNT, OUT_JOB = OUT_COUNT };
 static const struct form {
-    const char *name;
+    const char *name; /* in the folder of -o; NULL: only where an option asks for it */
     void (*make)(st_buf *out, const st_probe_record *record, const st_origin *origin);
 } forms[OUT_COUNT] = {
-    [OUT_HTML] = {"probe.html", st_probe_html},
-    [OUT_MARKDOWN] = {"probe.md", st_probe_markdown},
-    [OUT_JSON] = {"probe.json", make_json},
-    [OUT_CSV] = {"probe.csv", make_csv},
+    [OUT_HTML] = {"probe.html", st_probe_html}, [OUT_MARKDOWN] = {"probe.md", st_probe_markdown},
+    [OUT_JSON] = {"probe.json", make_json},     [OUT_CSV] = {"probe.csv", make_csv},
+    [OUT_TRACE] = {NULL, st_probe_trace},
 };
 
 typedef struct probe_work {
@@ -72,21 +73,39 @@ static int parse_budget(probe_work *w, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static int choose_arrangement(probe_work *w, stretto_error *err) {
-    w->plan.all_arrangements = !w->o->arrangement;
-    if (!w->o->arrangement) return STRETTO_OK;
-    size_t n;
-    const st_arrangement *table = st_arrangements(&n), *chosen = st_arrangement_find(w->o->arrangement, err);
-    if (!chosen) return err->code;
-    w->plan.chosen[chosen - table] = true;
+/* All, or those between the commas. */
+static int choose_arrangements(probe_work *w, stretto_error *err) {
+    const char *at = w->o->arrangement;
+    w->plan.all_arrangements = !at;
+    while (at && *at) {
+        char name[64];
+        size_t n = strcspn(at, ","), count;
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+        const st_arrangement *table = st_arrangements(&count), *chosen = st_arrangement_find(name, err);
+        if (!chosen) return err->code;
+        w->plan.chosen[chosen - table] = true;
+        at += n + (at[n] == ',');
+    }
     return STRETTO_OK;
 }
 
 static int open_outputs(probe_work *w, stretto_error *err) {
-    const char *const files[OUT_COUNT] = {[OUT_HTML] = w->o->html};
+    const char *const files[OUT_COUNT] = {[OUT_HTML] = w->o->html, [OUT_TRACE] = w->o->trace};
     int rc = w->o->output ? cli_make_folders(w->o->output, err) : STRETTO_OK;
     for (unsigned i = 0; i < OUT_COUNT && !rc; i++)
-        rc = cli_outputs_open(&w->outputs, i, w->o->output, forms[i].name, files[i], err);
+        rc = cli_outputs_open(&w->outputs, i, forms[i].name ? w->o->output : NULL, forms[i].name, files[i], err);
+    return rc ? rc : cli_outputs_open(&w->outputs, OUT_JOB, NULL, NULL, w->o->write_job, err);
+}
+
+/* The job is known before anything is measured. */
+static int write_job(probe_work *w, stretto_error *err) {
+    if (!w->o->write_job) return STRETTO_OK;
+    st_buf text = {0};
+    probe_options all = *w->o;
+    all.session = w->session;
+    cli_job_write(&text, &cmd_probe, &all);
+    int rc = cli_outputs_put(&w->outputs, OUT_JOB, &text, STRETTO_OK, err);
+    st_buf_free(&text);
     return rc;
 }
 
@@ -95,7 +114,7 @@ static int prepare(probe_work *w, stretto_error *err) {
     w->plan.s = s;
     w->plan.own_units = w->session.units || w->session.place;
     int rc = parse_budget(w, err);
-    if (!rc) rc = choose_arrangement(w, err);
+    if (!rc) rc = choose_arrangements(w, err);
     if (!rc) rc = session_open_file(s, w->cx, &w->session, err);
     if (!rc) rc = session_open_model(s, err);
     if (!rc) rc = session_place(s, false, err);
@@ -104,7 +123,8 @@ static int prepare(probe_work *w, stretto_error *err) {
     w->plan.depth = w->o->depth;
     w->plan.quick = w->o->quick;
     if (!rc) rc = probe_plan_build(&w->plan, err);
-    return rc ? rc : open_outputs(w, err);
+    if (!rc) rc = open_outputs(w, err);
+    return rc ? rc : write_job(w, err);
 }
 
 static int measure(probe_work *w, stretto_error *err) {
@@ -196,8 +216,7 @@ static int probe(probe_work *w, stretto_error *err) {
     return rc ? rc : written ? st_fail(err, written, "%s", report_error.text) : STRETTO_OK;
 }
 
-static int probe_run(cli *cx, const void *options, stretto_error *err) {
-    const probe_options *o = options;
+static int probe_with(cli *cx, const probe_options *o, stretto_error *err) {
     probe_work w = {.cx = cx, .o = o, .session = o->session};
     if (!w.session.model) w.session.model = "smollm2";
     int rc = probe(&w, err);
@@ -208,23 +227,49 @@ static int probe_run(cli *cx, const void *options, stretto_error *err) {
     return rc;
 }
 
+/* The job on top of the presets, and the command line on top of the job. What the model refuses is the job's fault
+ * where the command line says nothing else. */
+static int probe_job(cli *cx, const probe_options *given, stretto_error *err) {
+    probe_options all = {0};
+    cli_job job;
+    bool help;
+    int rc = cli_job_read(&job, cx, &cmd_probe, given->job, err);
+    if (!rc) rc = cli_presets(&cmd_probe, &all, err);
+    if (!rc) rc = cli_job_apply(&job, &cmd_probe, given->job, &all, err);
+    if (!rc) rc = cli_parse_words(&cmd_probe, cx->argc - 1, cx->argv + 1, &all, &help, err);
+    if (!rc) {
+        rc = probe_with(cx, &all, err);
+        if (rc == STRETTO_E_USAGE && cx->argc == 3) {
+            st_fail_prefix(err, given->job);
+            rc = err->code = STRETTO_E_INPUT;
+        }
+    }
+    cli_job_free(&job);
+    return rc;
+}
+
+static int probe_run(cli *cx, const void *options, stretto_error *err) {
+    const probe_options *o = options;
+    return o->job ? probe_job(cx, o, err) : probe_with(cx, o, err);
+}
+
 /* A table is read by its rows. */
 /* clang-format off */
 #define AT(field) offsetof(probe_options, field)
 static const cli_option probe_table[] = {
     {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(probe_options, model), .value = "MODEL",
      .help = "the model: a GGUF file, or a name (smollm2, gemma3-270m); smollm2 otherwise"},
-    {.name = "pairs", .kind = CLI_TEXT, .at = AT(pairs), .value = "A,B",
+    {.name = "pairs", .kind = CLI_TEXT, .shape = CLI_SHAPE_PAIRS, .at = AT(pairs), .value = "A,B",
      .help = "which chunks: 1,3, or several pairs as in \"1,3 2,4\", or all (1 and 3, and the two that read most, "
              "otherwise)"},
-    {.name = "arrangement", .kind = CLI_CHOICE, .at = AT(arrangement), .value = "NAME",
+    {.name = "arrangement", .kind = CLI_CHOICES, .at = AT(arrangement), .value = "NAMES",
      .choices = "one-unit|two-units|async|threads|processes|batch-2|batch-4|batch-8",
-     .help = "only this one: one-unit (two queues of one unit), two-units, async (one thread submits both), threads "
+     .help = "only these: one-unit (two queues of one unit), two-units, async (one thread submits both), threads "
              "(two threads), processes (the second chunk in a process of its own), batch-2, batch-4, batch-8 (one call "
              "of so many tokens against as many single calls)"},
     {.name = "rounds", .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .most = 1000000,
      .help = "rounds of each row (as many as the interval needs otherwise: 10, 20, 40, ...)"},
-    {.name = "budget", .kind = CLI_TEXT, .at = AT(budget), .value = "S", .preset = "15",
+    {.name = "budget", .kind = CLI_TEXT, .shape = CLI_SHAPE_NUMBER, .at = AT(budget), .value = "S", .preset = "15",
      .help = "seconds for all rows together; 0: no limit"},
     {.name = "precision", .kind = CLI_NUMBER, .at = AT(precision), .value = "W", .preset = "0.04", .most = 10,
      .help = "width of the interval that is narrow enough"},
@@ -241,24 +286,30 @@ static const cli_option probe_table[] = {
      .help = "folder for probe.html, probe.md, probe.json and probe.csv; made if need be"},
     {.name = "html", .kind = CLI_TARGET, .at = AT(html), .value = "FILE",
      .help = "write the report as a page that any browser shows: verdict, pictures of all rounds, and the data"},
+    {.name = "trace", .kind = CLI_TARGET, .at = AT(trace), .value = "FILE",
+     .help = "write what ran when, for Perfetto (ui.perfetto.dev) or chrome://tracing"},
+    {.name = "write-job", .kind = CLI_TARGET, .not_in_job = true, .at = AT(write_job), .value = "FILE",
+     .help = "write a job file that repeats this probe, elsewhere too"},
     SESSION_CHUNKS(probe_options),
-    {.name = "units", .kind = CLI_TEXT, .at = SESSION_FIELD(probe_options, units), .value = "UNITS",
+    {.name = "units", .kind = CLI_TEXT, .shape = CLI_SHAPE_LIST, .at = SESSION_FIELD(probe_options, units), .value = "UNITS",
      .help = "sets of cores to use as units: cpu:0,cpu:1 (otherwise all cores as one unit, and its halves as two)"},
-    {.name = "place", .kind = CLI_TEXT, .at = SESSION_FIELD(probe_options, place), .value = "PLACES",
+    {.name = "place", .kind = CLI_TEXT, .shape = CLI_SHAPE_MAP, .at = SESSION_FIELD(probe_options, place), .value = "PLACES",
      .help = "which chunk runs on which unit, as in 1=cpu:0,3=cpu:1"},
     {.name = "threads", .letter = 't', .kind = CLI_COUNT, .at = SESSION_FIELD(probe_options, threads), .value = "T",
      .least = 1,
      .help = "threads of each unit (one a core otherwise)"},
     SESSION_MEMORY(probe_options),
-    {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON, with all samples"},
+    {.name = "json", .kind = CLI_FLAG, .not_in_job = true, .at = AT(json), .help = "print JSON, with all samples"},
     {0},
 };
+static const cli_option probe_operands[] = {{.name = "JOB.json", .kind = CLI_FILE, .at = AT(job)}, {0}};
 static const char *const probe_usages[] = {
-    "[-m MODEL] [--pairs A,B] [--arrangement NAME] [-o DIR] [options] [--json]", NULL};
+    "[JOB.json] [-m MODEL] [--pairs A,B] [--arrangement NAME] [-o DIR] [options] [--json]", NULL};
 static const cli_example probe_examples[] = {
     {"stretto probe -m smollm2", "chunks 1 and 3: two queues of one unit, and two units"},
     {"stretto probe -m gemma3-270m --pairs all --budget 60s -o report", "every pair, and files of the result"},
     {"stretto probe --units cpu:0,cpu:1 --arrangement two-units --json", "one core each, for a program"},
+    {"stretto probe job.json", "what a job file says (docs/JOB.md); options win over it"},
     {0},
 };
 
@@ -271,6 +322,7 @@ const cli_command cmd_probe = {
              "beside the other and 0 when together they take as long as one after the other; below that, they get "
              "in each other's way. The intervals hold the true factor in 95 % of probes.",
     .options = probe_table,
+    .operands = probe_operands,
     .examples = probe_examples,
     .options_size = sizeof(probe_options),
     .run = probe_run,

@@ -84,7 +84,7 @@ static void man_tail(st_buf *out) {
     st_buf_text(
         out,
         ".SH EXIT STATUS\n0 done; 1 failed; 2 wrong usage; 3 input refused (a malformed or unsupported model, a prompt "
-        "that is too long);\n130 interrupted, after writing what there is.\n"
+        "that is too long, a bad job file);\n130 interrupted, after writing what there is.\n"
         ".SH ENVIRONMENT\n"
         ".TP\n\\fBSTRETTO_MODELS\\fR\nwhere to look first for models given by name\n"
         ".TP\n\\fBSTRETTO_CPU\\fR\nwhich kernels to use: scalar, or on x86-64 avx2 or avx512, or on arm64 neon, "

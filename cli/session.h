@@ -27,7 +27,7 @@ typedef struct session_options {
     LIKE_OPTION(SESSION_FIELD(T, like), "in place of a model, one with random weights at the shapes of "), \
         LIKE_DETAILS(SESSION_FIELD(T, type), SESSION_FIELD(T, scale))
 #define SESSION_CHUNKS(T) \
-    {.name = "chunks", .kind = CLI_TEXT, .at = SESSION_FIELD(T, chunks), .value = "CHUNKS", \
+    {.name = "chunks", .kind = CLI_TEXT, .shape = CLI_SHAPE_LIST, .at = SESSION_FIELD(T, chunks), .value = "CHUNKS", \
      .help = "how to split the layers: a number, or ranges like 0-7,8-14,15-29 (the model's own split otherwise: " \
              "four chunks, even in bytes)"}
 #define SESSION_UNITS(T) \
@@ -77,8 +77,8 @@ int session_encode(session *s, const st_buf *text, bool special, bool bos, st_id
 int session_open_model(session *s, stretto_error *err);
 /* Splits and places the chunks. all_used: warn of a unit that has no chunk. */
 int session_place(session *s, bool all_used, stretto_error *err);
-/* Positions of a context for `needed`, and for `wanted` where the model or --ctx allow it. STRETTO_E_INPUT, by how much,
- * when what is needed does not fit. */
+/* Positions of a context for `needed`, and for `wanted` where the model or --ctx allow it. STRETTO_E_INPUT, by how
+ * much, when what is needed does not fit. */
 int session_choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err);
 enum st_kv_type session_kv_type(const session *s);
 /* A chain with a context for `needed` positions, and for `wanted` where the model or --ctx allow it. max_logits: see

@@ -79,7 +79,7 @@ static void describe(const json_t *json, char *out, size_t size) {
     }
 }
 
-static int fail_found(st_json_in *in, const st_json_value *at, const char *expected) {
+int st_json_fail_found(st_json_in *in, const st_json_value *at, const char *expected) {
     char found[80];
     describe(at->json, found, sizeof found);
     return st_json_fail(in, at, "expected %s, found %s", expected, found);
@@ -122,7 +122,7 @@ st_json_value st_json_maybe(st_json_in *in, const st_json_value *object, const c
     if (!json || json_is_null(json)) return value;
     value.json = json;
     if (is_type(json, type)) return value;
-    fail_found(in, &value, type_name(type));
+    st_json_fail_found(in, &value, type_name(type));
     value.json = NULL;
     return value;
 }
@@ -160,7 +160,7 @@ st_json_value st_json_item(st_json_in *in, const st_json_value *list, size_t i, 
     if (in->code || !list->json) return value;
     value.json = json_array_get(list->json, i);
     if (value.json && is_type(value.json, type)) return value;
-    if (value.json) fail_found(in, &value, type_name(type));
+    if (value.json) st_json_fail_found(in, &value, type_name(type));
     value.json = NULL;
     return value;
 }
@@ -172,7 +172,7 @@ double st_json_number(st_json_in *in, const st_json_value *object, const char *k
     if (number >= least && number <= most) return number;
     char expected[64];
     snprintf(expected, sizeof expected, "a number from %g to %g", least, most);
-    fail_found(in, &value, expected);
+    st_json_fail_found(in, &value, expected);
     return least;
 }
 
@@ -183,7 +183,7 @@ uint64_t st_json_as_integer(st_json_in *in, const st_json_value *value, uint64_t
         return (uint64_t)number;
     char expected[80];
     snprintf(expected, sizeof expected, "an integer from %" PRIu64 " to %" PRIu64, least, most);
-    fail_found(in, value, expected);
+    st_json_fail_found(in, value, expected);
     return least;
 }
 

@@ -31,6 +31,9 @@ int st_json_end(st_json_in *in); /* the code; frees what was parsed, so copy str
 /* Fails with "PATH: message"; returns the code. */
 int st_json_fail(st_json_in *in, const st_json_value *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same with "PATH: expected EXPECTED, found ..." and what the value is. */
+int st_json_fail_found(st_json_in *in, const st_json_value *at, const char *expected);
+
 /* Every key of the object must be one of keys (ended by NULL): otherwise the nearest is suggested. */
 void st_json_only(st_json_in *in, const st_json_value *object, const char *const *keys);
 
