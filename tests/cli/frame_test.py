@@ -14,6 +14,7 @@ COMMANDS = [
     "probe",
     "compare",
     "audit",
+    "plan",
     "spike",
     "run",
     "bench",
