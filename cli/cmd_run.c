@@ -347,7 +347,10 @@ const cli_command cmd_run = {
              "says otherwise. Ends after -n tokens, when the model ends its turn, or when the context is full. The "
              "speeds on standard error: prompt tokens over the time to read them; tokens after the first over the "
              "time from the first to the last; and the time from handing over the prompt to the first token.\n\nThe "
-             "split into chunks, their placement and the number of threads never change the tokens.",
+             "split into chunks, their placement and the number of threads never change the tokens.\n\nWith --prompts many "
+             "prompts run as streams, and a line of JSON is printed for each as it ends: id, ids, text, finish_reason "
+             "and times. A schedule says how they share the units; all of them give the tokens that each prompt has "
+             "alone. Ctrl-C keeps what is finished and prints the others as cancelled. docs/RUN.md has the formats.",
     .options = run_table,
     .examples = run_examples,
     .options_size = sizeof(run_options),

@@ -58,33 +58,52 @@ static void settle_row(const st_forward *f, const pending *p, uint32_t row) {
     if (p->scale != 1.0f) f->kern->scale(x, p->scale, d);
 }
 
-/* Row-wise step before a product: settles, norms (weight NULL: not) and quantizes. Ends with a sync unless alone. */
-static st_rows prepare(const st_forward *f, pending *p, const float *weight) {
-    uint32_t d = f->model->d_model, n = f->batch->n;
+/* Settles rows lo..hi-1, and norms them where there is a weight. */
+static void prepare_rows(const st_forward *f, const pending *p, const float *weight, uint32_t lo, uint32_t hi) {
+    uint32_t d = f->model->d_model;
     size_t stride = f->s->d_stride;
-    st_rows rows = weight ? st_forward_rows(f, f->norm, stride, d, n) : st_forward_rows(f, f->x, d, d, n);
-    for (uint32_t panel = 0; panel < st_rows_panels(&rows); panel++) {
+    for (uint32_t row = lo; row < hi; row++) {
+        if (p->add) settle_row(f, p, row);
+        if (weight) f->kern->rms_norm(f->norm + row * stride, f->x + (size_t)row * d, weight, d, f->model->eps);
+    }
+}
+
+/* Panels of rows, each by one worker to the end. */
+static void prepare_panels(const st_forward *f, const pending *p, const float *weight, const st_rows *rows) {
+    for (uint32_t panel = 0; panel < st_rows_panels(rows); panel++) {
         if (!st_forward_panel_mine(f, panel)) continue;
-        uint32_t end = (panel + 1) * ST_PANEL < n ? (panel + 1) * ST_PANEL : n;
-        for (uint32_t row = panel * ST_PANEL; row < end; row++) {
-            if (p->add) settle_row(f, p, row);
-            if (weight) f->kern->rms_norm(f->norm + row * stride, f->x + (size_t)row * d, weight, d, f->model->eps);
-        }
-        st_panel quant = st_rows_panel(&rows, panel);
+        uint32_t end = (panel + 1) * ST_PANEL < rows->n ? (panel + 1) * ST_PANEL : rows->n;
+        prepare_rows(f, p, weight, panel * ST_PANEL, end);
+        st_panel quant = st_rows_panel(rows, panel);
         f->kern->quantize(&quant, 0, st_panel_blocks(&quant));
     }
+}
+
+#define ROWS_WORTH_A_SYNC 4
+
+/* Row-wise step before a product: settles, norms (weight NULL: not) and quantizes. With fewer panels than workers each
+ * worker has rows first, then columns, which costs a sync more. Ends with a sync unless alone. */
+static st_rows prepare(const st_forward *f, pending *p, const float *weight) {
+    uint32_t d = f->model->d_model, n = f->batch->n, lo, hi;
+    st_rows rows = weight ? st_forward_rows(f, f->norm, f->s->d_stride, d, n) : st_forward_rows(f, f->x, d, d, n);
+    if (n >= ROWS_WORTH_A_SYNC && st_rows_panels(&rows) < f->worker->count) {
+        st_worker_range(f->worker, n, &lo, &hi);
+        prepare_rows(f, p, weight, lo, hi);
+        st_worker_sync(f->worker);
+        st_forward_quantize(f, &rows);
+    } else {
+        prepare_panels(f, p, weight, &rows);
+        if (!f->alone) st_worker_sync(f->worker);
+    }
     p->add = false;
-    if (!f->alone) st_worker_sync(f->worker);
     return rows;
 }
 
 /* Settles what is left, at the end of a chunk or for a trace. Ends with a sync. */
 static void settle(const st_forward *f, pending *p) {
-    for (uint32_t panel = 0; panel < (f->batch->n + ST_PANEL - 1) / ST_PANEL && p->add; panel++) {
-        if (!st_forward_panel_mine(f, panel)) continue;
-        uint32_t end = (panel + 1) * ST_PANEL < f->batch->n ? (panel + 1) * ST_PANEL : f->batch->n;
-        for (uint32_t row = panel * ST_PANEL; row < end; row++) settle_row(f, p, row);
-    }
+    uint32_t lo = 0, hi = f->batch->n;
+    if (!f->alone) st_worker_range(f->worker, f->batch->n, &lo, &hi);
+    prepare_rows(f, p, NULL, lo, hi);
     p->add = false;
     st_worker_sync(f->worker);
 }
