@@ -74,6 +74,7 @@ static int load_weights(session *s, stretto_error *err) {
 int session_open_model(session *s, stretto_error *err) {
     const session_options *o = s->options;
     int rc = open_kernels(s, err);
+    if (!rc) st_kern_warn_slow(s->kern, &s->cx->log);
     if (!rc) rc = cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
     return rc ? rc : load_weights(s, err);
 }

@@ -26,6 +26,7 @@ static int load(stretto_model *model, const char *path, const stretto_model_opti
     const st_kern *kern = NULL;
     st_pool *pool = NULL;
     int code = st_kern_select(&kern, options->kernels, err);
+    if (!code) st_kern_warn_slow(kern, log);
     if (!code) code = st_gguf_open(&model->gguf, path, log, err);
     if (!code) code = open_pool(&pool, options->threads, log, err);
     if (code) return code;

@@ -9,6 +9,7 @@
 #ifndef ST_KERN_KERN_H
 #define ST_KERN_KERN_H
 
+#include "base/log.h"
 #include "gguf/types.h"
 #include "stretto/error.h"
 
@@ -139,5 +140,7 @@ typedef struct st_kern {
 int st_kern_select(const st_kern **out, const char *mask, stretto_error *err);
 /* All tables this CPU can run, scalar first; for tests and benchmarks. Returns how many. */
 size_t st_kern_list(const st_kern **tables, size_t max);
+/* Warns when the table is one of the slow ones: because this CPU has nothing better, or because it was asked for. */
+void st_kern_warn_slow(const st_kern *kern, const st_log *log);
 
 #endif

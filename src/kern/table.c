@@ -2,6 +2,7 @@
  * Which kernel tables exist in this build, which of them this CPU can run, and the choice among them. */
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "kern/format.h"
 
 #include <string.h>
@@ -14,7 +15,9 @@
 #include <sys/auxv.h>
 #endif
 
-static bool runs_always(void) { return true; }
+static bool runs_always(void) {
+    return true;
+}
 
 #if defined(__x86_64__)
 /* The compiler's test of AVX2 includes the operating system's saving of wide registers; it has no name for F16C. */
@@ -25,8 +28,12 @@ static bool runs_avx2(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 #elif defined(__aarch64__)
-static bool runs_dotprod(void) { return getauxval(AT_HWCAP) & HWCAP_ASIMDDP; }
-static bool runs_i8mm(void) { return runs_dotprod() && (getauxval(AT_HWCAP2) & HWCAP2_I8MM); }
+static bool runs_dotprod(void) {
+    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+}
+static bool runs_i8mm(void) {
+    return runs_dotprod() && (getauxval(AT_HWCAP2) & HWCAP2_I8MM);
+}
 #endif
 
 /* In order of preference, the best last. */
@@ -73,4 +80,26 @@ int st_kern_select(const st_kern **out, const char *mask, stretto_error *err) {
         if (named) return st_fail(err, STRETTO_E_USAGE, "this CPU cannot run the kernels named \"%s\"", mask);
     }
     return fail_unknown(mask, err);
+}
+
+/* What a CPU lacks for which a slow table is the best; NULL where the table is fast. */
+static const char *lacked(const st_kern *kern) {
+#if defined(__aarch64__)
+    if (kern == &st_kern_neon) return "dot products of bytes (dotprod)";
+    return kern == &st_kern_scalar ? "NEON" : NULL;
+#else
+    return kern == &st_kern_scalar ? "AVX2" : NULL;
+#endif
+}
+
+void st_kern_warn_slow(const st_kern *kern, const st_log *log) {
+    const st_kern *tables[N_ENTRIES];
+    const st_kern *best = tables[st_kern_list(tables, N_ENTRIES) - 1]; /* the scalar one is always there */
+    if (!lacked(kern)) return;
+    if (kern == best)
+        st_warn(log, "this CPU has no %s: the %s kernels will be several times slower than others", lacked(kern),
+                kern->name);
+    else
+        st_warn(log, "the %s kernels will be several times slower than %s, which this CPU can run", kern->name,
+                best->name);
 }

@@ -15,6 +15,7 @@ typedef struct check {
     st_rng rng;
     const st_kern *ref;  /* the scalar table */
     const st_kern *kern; /* the table under test; the scalar one too */
+    const st_kern *twin; /* a table that promises the same bits, or NULL */
     unsigned cases, failures;
 } check;
 

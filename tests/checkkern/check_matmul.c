@@ -130,6 +130,16 @@ static void check_invariance(check *c, const product *p, const float *y, size_t 
     guarded_free(&quant);
 }
 
+/* Another table, the same bits; z has room for its products. */
+static void check_twin(check *c, const product *p, const float *y, float *z, size_t ldy) {
+    const st_kern_format *f = p->w.format;
+    c->twin->matmul[f->type](&p->w, &p->panel, 0, p->strips, z, ldy);
+    for (uint32_t t = 0; t < p->panel.n; t++)
+        if (memcmp(y + t * ldy, z + t * ldy, (size_t)p->strips * ST_STRIP * sizeof(float)) != 0)
+            check_fail(c, "matmul %s %ux%u: token %u of %u differs from %s", st_type_find(f->type)->name, p->w.rows,
+                       p->w.cols, t, p->panel.n, c->twin->name);
+}
+
 static void check_product(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n) {
     product p = product_new(c, format, rows, cols, n);
     const size_t ldy = (size_t)p.strips * ST_STRIP + random_below(c, 5);
@@ -146,6 +156,7 @@ static void check_product(check *c, const st_kern_format *format, uint32_t rows,
                 check_fail(c, "matmul %s %ux%u: row %u token %u of %u is %.8g, not %.8g (tolerance %.3g)",
                            st_type_find(format->type)->name, rows, cols, r, t, n, y[t * ldy + r], z[t * ldy + r],
                            tolerance(&p, t, r));
+    if (c->twin) check_twin(c, &p, y, z, ldy);
     check_invariance(c, &p, y, ldy);
     if (p.strips > 1) {
         const uint32_t lo = random_below(c, p.strips), hi = lo + 1 + random_below(c, p.strips - lo);

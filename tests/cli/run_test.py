@@ -41,6 +41,14 @@ class Ids(support.CommandTest):
             for env in ({}, {"STRETTO_CPU": "scalar"}):
                 self.assertEqual(self.greedy(model, **env), support.golden(name + ".json")["greedy"], (name, env))
 
+    def test_slow_kernels(self):
+        words = ("run", "-m", LLAMA, "--ids", "-", "-n", 2, "--ignore-eos")
+        slow = support.run(*words, stdin="1", STRETTO_CPU="scalar").stderr.decode()
+        self.assertEqual(slow.count("the scalar kernels will be several times slower"), 1, slow)
+        best = self.done_json("units")["kernels"]["usable"][-1]
+        fast = support.run(*words, stdin="1", STRETTO_CPU=best).stderr.decode()
+        self.assertEqual(fast.count("slower"), best in ("scalar", "neon"), fast)
+
     def test_arrangements(self):
         for model in (LLAMA, GEMMA):
             expected = self.greedy(model, n=40)

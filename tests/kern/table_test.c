@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -72,13 +73,39 @@ static void pack_refuses_broken_rows(void **state) {
     assert_int_equal(matrix.rows, 7);
 }
 
+typedef struct heard {
+    unsigned n;
+    char text[256];
+} heard;
+
+static void hear(void *arg, enum st_log_level level, const char *text) {
+    heard *h = arg;
+    assert_int_equal(level, ST_LOG_WARN);
+    snprintf(h->text, sizeof h->text, "%s", text);
+    h->n++;
+}
+
+static void slow_tables_say_so(void **state) {
+    (void)state;
+    const st_kern *tables[8];
+    const size_t n = st_kern_list(tables, 8);
+    for (size_t i = 0; i < n; i++) {
+        const bool slow = strcmp(tables[i]->name, "scalar") == 0 || strcmp(tables[i]->name, "neon") == 0;
+        heard h = {0};
+        st_kern_warn_slow(tables[i], &(st_log){hear, &h});
+        assert_int_equal(h.n, slow);
+        if (!slow) continue;
+        assert_non_null(strstr(h.text, tables[i]->name));
+        assert_non_null(strstr(h.text, i + 1 < n ? tables[n - 1]->name : "has no"));
+    }
+    st_kern_warn_slow(tables[0], NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_is_last_of_the_list),
-        cmocka_unit_test(every_table_by_its_name),
-        cmocka_unit_test(unknown_name_lists_the_known),
-        cmocka_unit_test(every_table_covers_every_readable_type),
-        cmocka_unit_test(pack_refuses_broken_rows),
+        cmocka_unit_test(best_is_last_of_the_list),     cmocka_unit_test(every_table_by_its_name),
+        cmocka_unit_test(unknown_name_lists_the_known), cmocka_unit_test(every_table_covers_every_readable_type),
+        cmocka_unit_test(pack_refuses_broken_rows),     cmocka_unit_test(slow_tables_say_so),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }
