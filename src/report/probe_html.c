@@ -223,7 +223,7 @@ static void table(st_buf *out, const st_probe_record *record, const st_probe_row
     st_buf_text(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
     for (size_t i = 0; i < n; i++) table_row(out, &rows[i], names);
     st_buf_text(out, "</tbody></table>\n<p class=\"note\">Medians of ");
-    st_rows_rounds_text(out, rows, n);
+    st_rows_rounds_text(out, record, rows, n);
     st_buf_printf(out, ", %s. The intervals hold the true value in 95 %% of probes.</p>\n",
                   st_cache_text(record->cache));
 }
@@ -367,6 +367,7 @@ void st_probe_html(st_buf *out, const st_probe_record *record, const st_origin *
         pair(out, record, i, n);
     }
     warnings(out, &record->warnings);
+    st_html_units(out, record);
     conditions(out, record, origin);
     method(out, record);
     data(out, record, origin);

@@ -70,6 +70,15 @@ static void dots(st_buf *out, const strip *s, const scale *at, bool flagged) {
     if (drawn) st_buf_text(out, "\"/>");
 }
 
+/* Where the best schedule with both units begins to pay, for each use that says so. */
+static void break_evens(st_buf *out, const strip *s, const scale *at) {
+    for (unsigned use = 0; use < ST_USE_COUNT; use++) {
+        const st_worth *worth = &s->row->worth[use];
+        if (!s->unit && worth->has_break_even && worth->break_even <= at->hi)
+            line(out, "even", st_html_x(worth->break_even, at->lo, at->hi), 0, HEIGHT);
+    }
+}
+
 static void picture(st_buf *out, const strip *s, const scale *at) {
     const st_interval *in = s->interval;
     double lo = st_html_x(in->lo, at->lo, at->hi), hi = st_html_x(in->hi, at->lo, at->hi);
@@ -87,6 +96,7 @@ static void picture(st_buf *out, const strip *s, const scale *at) {
     line(out, "grid", st_html_x(0, at->lo, at->hi), 0, HEIGHT);
     line(out, "grid", st_html_x(1, at->lo, at->hi), 0, HEIGHT);
     line(out, "limit", threshold, 0, HEIGHT);
+    break_evens(out, s, at);
     dots(out, s, at, false);
     dots(out, s, at, true);
     st_buf_printf(out, "<rect class=\"range\" x=\"%.1f\" y=\"44\" width=\"%.1f\" height=\"3\"/>", lo, fmax(hi - lo, 1));
@@ -94,11 +104,20 @@ static void picture(st_buf *out, const strip *s, const scale *at) {
     st_buf_text(out, "</svg></div>\n");
 }
 
-static void key(st_buf *out) {
+static void key(st_buf *out, bool even) {
     st_buf_text(out, "<ul class=\"key\"><li><i class=\"dot fill-a\"></i>a round, the first on top</li>"
                      "<li><i class=\"dot fill-b\"></i>a flagged round, which counts all the same</li>"
                      "<li><i class=\"fill-mark\"></i>median and interval</li>"
-                     "<li><i class=\"fill-zone\"></i>below 0.10: serialises</li></ul>\n");
+                     "<li><i class=\"fill-zone\"></i>below 0.10: serialises</li>");
+    if (even) st_buf_text(out, "<li><i class=\"fill-even\"></i>break-even of a use: pays to the right of it</li>");
+    st_buf_text(out, "</ul>\n");
+}
+
+static bool has_break_even(const st_probe_row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (unsigned use = 0; use < ST_USE_COUNT; use++)
+            if (rows[i].worth[use].has_break_even) return true;
+    return false;
 }
 
 static scale scale_of(const st_probe_row *rows, size_t n) {
@@ -125,6 +144,6 @@ void st_html_dots(st_buf *out, const st_probe_row *rows, size_t n) {
         }
     }
     st_html_axis(out, at.lo, at.hi, 0.5, "");
-    key(out);
+    key(out, has_break_even(rows, n));
     st_buf_text(out, "</figure>\n");
 }

@@ -24,6 +24,9 @@ void st_html_dots(st_buf *out, const st_probe_row *rows, size_t n);
 /* When each side ran in one parallel round of each of rows[n], all of one pair. */
 void st_html_timelines(st_buf *out, const st_probe_row *rows, size_t n);
 
+/* What the units can do at most, and what their controls did; nothing where nothing was measured. */
+void st_html_units(st_buf *out, const st_probe_record *record);
+
 /* A row of ticks below pictures, "0", "0.5", ... at multiples of step in lo..hi. */
 void st_html_axis(st_buf *out, double lo, double hi, double step, const char *unit);
 

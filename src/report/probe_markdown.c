@@ -71,7 +71,7 @@ static void method_numbers(st_buf *out, const st_probe_record *record) {
              "0 none, below 0 worse than serial. With the measured serial time in place of Ta + Tb it is the second "
              "factor; with both from one queue, the third, which decides on one unit.\n"
              "- Medians over ");
-    st_rows_rounds_text(out, record->rows, record->n_rows);
+    st_rows_rounds_text(out, record, record->rows, record->n_rows);
     st_buf_printf(out, "; 95 %% intervals by bootstrap over rounds; seed %llu.\n", (unsigned long long)record->seed);
 }
 
@@ -122,6 +122,36 @@ static void results(st_buf *out, const st_probe_row *rows, size_t n) {
     }
 }
 
+/* What the units can do at most, and what steps of known nature do on their pairs. */
+static void units(st_buf *out, const st_probe_record *record) {
+    st_figure figure[3];
+    if (record->n_peaks == 0) return;
+    st_buf_text(
+        out, "\n## Units\n\n| unit | threads | reads (GB/s) | arithmetic (Gmac/s) |\n| --- | ---: | ---: | ---: |\n");
+    for (size_t i = 0; i < record->n_peaks; i++) {
+        const st_unit_peaks *unit = &record->peaks[i];
+        st_buf_printf(out, "| %s | %u | %s | %s |\n", unit->unit, unit->n_threads,
+                      st_figure_of(figure[0], unit->gb_per_s), st_figure_of(figure[1], unit->gmac_per_s));
+    }
+    if (record->join_ns > 0)
+        st_buf_printf(out, "\nJoining and dispatch of a pair that does nothing: %s us.\n",
+                      st_figure_of(figure[0], record->join_ns / 1e3));
+    if (record->n_unit_pairs == 0) return;
+    st_buf_text(out, "\n| units | control | first alone | second alone | together | overlap factor |\n"
+                     "| --- | --- | ---: | ---: | ---: | ---: |\n");
+    for (size_t i = 0; i < record->n_unit_pairs; i++)
+        for (unsigned kind = 0; kind < ST_CONTROL_COUNT; kind++) {
+            const st_unit_pair *pair = &record->unit_pairs[i];
+            const st_control_result *c = &pair->controls[kind];
+            if (c->n_rounds == 0) continue;
+            st_buf_printf(out, "| %s and %s | %s | %s | %s | %s |", pair->unit[0], pair->unit[1], st_control_name(kind),
+                          st_figure_of(figure[0], c->solo_rate[0]), st_figure_of(figure[1], c->solo_rate[1]),
+                          st_figure_of(figure[2], c->parallel_rate));
+            interval(out, &c->overlap);
+            st_buf_text(out, "\n");
+        }
+}
+
 static void warnings(st_buf *out, const st_buf *lines) {
     if (!lines->data) return;
     st_buf_text(out, "\n## Warnings\n\n");
@@ -142,6 +172,7 @@ void st_probe_markdown(st_buf *out, const st_probe_record *record, const st_orig
         n = st_rows_of_pair(record, i);
         results(out, &record->rows[i], n);
     }
+    units(out, record);
     warnings(out, &record->warnings);
     if (!origin || !origin->argv) return;
     st_buf_text(out, "\n## Again\n\n```\n");

@@ -59,7 +59,7 @@ static void table(st_buf *out, const st_probe_record *record, const st_probe_row
     for (size_t i = 0; i < n; i++) table_line(out, &rows[i]);
     st_buf note = {0};
     st_buf_text(&note, "ms, medians of ");
-    st_rows_rounds_text(&note, rows, n);
+    st_rows_rounds_text(&note, record, rows, n);
     st_buf_printf(&note, ", %s", st_cache_text(record->cache));
     st_figure cold;
     uint64_t cold_ns = slowest_cold(rows, n);

@@ -28,11 +28,10 @@ void st_row_why_text(st_buf *out, const st_probe_row *row) {
                       row->error.code != STRETTO_OK ? row->error.text : "no round was completed");
         return;
     }
-    if (row->verdict == ST_OVERLAP_UNDECIDED) {
-        undecided_text(out, row);
-        st_buf_text(out, "; ");
-    }
-    st_buf_printf(out, "%s (%s)", st_cause_name(row->cause), row->evidence);
+    bool undecided = row->verdict == ST_OVERLAP_UNDECIDED;
+    if (undecided) undecided_text(out, row);
+    if (!undecided || row->cause != ST_CAUSE_UNEXPLAINED) /* what is not known has no cause to be explained */
+        st_buf_printf(out, "%s%s (%s)", undecided ? "; " : "", st_cause_name(row->cause), row->evidence);
     if (row->stop == ST_STOP_ERROR) st_buf_printf(out, "; ended early: %s", row->error.text);
     if (row->stop == ST_STOP_CANCELLED) st_buf_text(out, "; stopped early on request");
 }
@@ -45,7 +44,7 @@ void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word) {
                       st_hundredths(row->overlap_unit.lo), st_hundredths(row->overlap_unit.hi));
 }
 
-void st_rows_rounds_text(st_buf *out, const st_probe_row *rows, size_t n) {
+void st_rows_rounds_text(st_buf *out, const st_probe_record *record, const st_probe_row *rows, size_t n) {
     size_t least = SIZE_MAX, most = 0;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].n_rounds == 0) continue;
@@ -58,6 +57,7 @@ void st_rows_rounds_text(st_buf *out, const st_probe_row *rows, size_t n) {
         st_buf_printf(out, "%zu round%s", most, most == 1 ? "" : "s");
     else
         st_buf_printf(out, "%zu to %zu rounds", least, most);
+    if (record->n_processes > 1) st_buf_printf(out, " of %u processes", record->n_processes);
 }
 
 const char *st_cache_text(enum st_cache cache) {

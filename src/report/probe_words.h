@@ -13,8 +13,8 @@ void st_row_why_text(st_buf *out, const st_probe_row *row);
  * factor that decided. */
 void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word);
 
-/* "10" or "10 to 40" rounds of the measured rows first..last-1. */
-void st_rows_rounds_text(st_buf *out, const st_probe_row *rows, size_t n);
+/* "10 rounds", "10 to 40 rounds of 5 processes": of the measured ones of rows[n]. */
+void st_rows_rounds_text(st_buf *out, const st_probe_record *record, const st_probe_row *rows, size_t n);
 
 /* "caches as in a real step" */
 const char *st_cache_text(enum st_cache cache);

@@ -488,6 +488,41 @@ class Probe(support.CommandTest):
         self.assertEqual(process.returncode, INTERRUPTED, errors)
         self.assertTrue(json.loads(out)["pairs"][0]["samples"]["parallel_ns"])
 
+    def test_interrupted_writes_all_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            words = ["--quick", "--rounds", "1000000", "--budget", "0", "-o", folder, "--trace", trace]
+            process = subprocess.Popen(
+                [STRETTO, "probe", "-m", LLAMA, "--pairs", "1,3", *words],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=support.environment(),
+            )
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, INTERRUPTED, errors)
+            self.assertIn("stopped early on request", " ".join(out.decode().split()))
+            names = ["probe.csv", "probe.html", "probe.json", "probe.md", "trace.json"]
+            self.assertEqual(sorted(os.listdir(folder)), names)
+            for name in names:
+                self.assertGreater(os.path.getsize(os.path.join(folder, name)), 1000)
+            with open(os.path.join(folder, "probe.json"), encoding="utf-8") as file:
+                self.assertTrue(json.load(file)["interrupted"])
+            with open(trace, encoding="utf-8") as file:
+                self.assertTrue(json.load(file)["traceEvents"])
+
+    def test_full_disk_for_a_trace(self):
+        result = support.run(
+            "probe", "-m", LLAMA, "--quick", "--rounds", "2", "--arrangement", "one-unit", "--trace", "/dev/full"
+        )
+        self.assertEqual(result.returncode, FAILED, result.stderr)
+        self.assertIn(b"/dev/full", result.stderr)
+        self.assertIn(b"1 || 3", result.stdout)
+        self.fails(FAILED, "probe", "-m", LLAMA, "--trace", "/proc/nowhere/x", says="/proc/nowhere/x")
+        self.fails(FAILED, "probe", "-m", LLAMA, "--write-job", "/proc/nowhere/x", says="/proc/nowhere/x")
+        self.fails(FAILED, "probe", "-m", LLAMA, "--write-job", "/dev/full", says="/dev/full")
+
 
 class Synth(support.CommandTest):
     def test_writes_a_model_that_runs(self):

@@ -4,6 +4,7 @@
 #include "report/json.h"
 #include "report/probe_report.h"
 
+#include "base/mem.h"
 #include "probe/rig.h"
 
 #include <stdio.h>
@@ -147,6 +148,75 @@ static void hostile_names_stay_text(void **state) {
     rig_close(&r);
 }
 
+/* Peaks of two units, the controls of their pair, and a use with a break-even. */
+static void units_add(st_probe_record *record) {
+    record->peaks = st_alloc(2, sizeof *record->peaks);
+    record->unit_pairs = st_alloc(1, sizeof *record->unit_pairs);
+    assert_true(record->peaks && record->unit_pairs);
+    record->n_peaks = 2;
+    record->n_unit_pairs = 1;
+    record->join_ns = 3400;
+    record->peaks[0] = (st_unit_peaks){.unit = "cpu:0", .n_threads = 1, .gb_per_s = 24.1, .gmac_per_s = 233};
+    record->peaks[1] = (st_unit_peaks){.unit = "<npu>", .n_threads = 2};
+    record->unit_pairs[0] = (st_unit_pair){.unit = {"cpu:0", "<npu>"}};
+    record->unit_pairs[0].controls[ST_CONTROL_COMPUTE] = (st_control_result){
+        .n_rounds = 10, .solo_rate = {233, 231}, .parallel_rate = 460, .overlap = {0.99, 0.97, 1.01}};
+    record->rows[1].worth[ST_USE_STREAMS] =
+        (st_worth){.verdict = ST_WORTH_PAYS, .has_break_even = true, .break_even = 0.4, .reason = "4 streams: 1.5x"};
+}
+
+static void units_and_worth_are_shown(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    rig_run(&r);
+    units_add(&r.record);
+    r.record.n_processes = 5;
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_non_null(strstr(out.data, "<dt>streams</dt><dd><strong>yes</strong>: 4 streams: 1.5x</dd>"));
+    assert_non_null(strstr(out.data, "Medians of 10 rounds of 5 processes"));
+    assert_int_equal(count(out.data, "<path class=\"even\""), 1);
+    assert_non_null(strstr(out.data, "<bdi>cpu:0</bdi></th><td>1</td><td>24.1</td><td>233</td>"));
+    assert_non_null(strstr(out.data, "<bdi>&lt;npu&gt;</bdi></th><td>2</td><td>-</td><td>-</td>"));
+    assert_non_null(strstr(out.data, "does nothing: 3.40 &micro;s"));
+    assert_non_null(strstr(out.data, "<td>arithmetic alone, Gmac/s</td><td>233</td><td>231</td><td>460</td><td>0.99"));
+    assert_null(strstr(out.data, "reading alone"));
+    st_buf_free(&out);
+    st_probe_markdown(&out, &r.record, NULL);
+    assert_non_null(strstr(out.data, "| cpu:0 | 1 | 24.1 | 233 |\n"));
+    assert_non_null(strstr(out.data, "| cpu:0 and <npu> | compute | 233 | 231 | 460 | 0.99 (0.97 to 1.01) |\n"));
+    assert_non_null(strstr(out.data, "- 1 || 3, worth it for streams: **yes**, 4 streams: 1.5x.\n"));
+    assert_non_null(strstr(out.data, "Medians over 10 rounds of 5 processes;"));
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+static void batches_have_one_side(void **state) {
+    (void)state;
+    rig r;
+    machine_open(&r);
+    r.jobs[1] = (st_probe_job){.arrangement = st_arrangement_find("batch-4", NULL), .side = {0, 1}};
+    r.setup.n_jobs = 2;
+    rig_run(&r);
+    assert_int_equal(r.code, 0);
+    st_buf out = {0};
+    st_probe_html(&out, &r.record, NULL);
+    assert_non_null(strstr(out.data, "data-label=\"3 alone, ms\">-</td>"));
+    assert_int_equal(count(out.data, "<figure>"), 2);
+    assert_int_equal(count(out.data, "class=\"limit\""),
+                     4); /* three strips of factors, one of time: a batch has none */
+    st_buf_free(&out);
+    r.record.rows[0] = r.record.rows[1]; /* batches alone ask another question */
+    r.record.n_rows = 1;
+    st_probe_html(&out, &r.record, NULL);
+    assert_non_null(strstr(out.data, "<h2>Can several tokens of <bdi>1</bdi> share a call?</h2>"));
+    assert_int_equal(count(out.data, "<figure>"), 1);
+    st_buf_free(&out);
+    r.record.n_rows = 0;
+    rig_close(&r);
+}
+
 /* A round that is far out must not make the picture useless, nor leave it. */
 static void wild_rounds_stay_in_the_picture(void **state) {
     (void)state;
@@ -180,7 +250,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_only_text),       cmocka_unit_test(json_cannot_end_its_element),
         cmocka_unit_test(the_verdict_comes_first), cmocka_unit_test(the_answer_is_of_all_arrangements),
-        cmocka_unit_test(hostile_names_stay_text), cmocka_unit_test(wild_rounds_stay_in_the_picture),
+        cmocka_unit_test(hostile_names_stay_text), cmocka_unit_test(units_and_worth_are_shown),
+        cmocka_unit_test(batches_have_one_side),   cmocka_unit_test(wild_rounds_stay_in_the_picture),
         cmocka_unit_test(many_rounds_are_thinned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
