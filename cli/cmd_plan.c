@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "input.h"
 #include "json_out.h"
+#include "plan_check.h"
 #include "plan_measure.h"
 #include "report/plan_report.h"
 #include "report/sink.h"
@@ -15,10 +16,10 @@
 typedef struct plan_options {
     session_options session;
     const char *goal, *costs, *probe, *save_costs, *output, *format;
-    uint32_t streams, prompt, generate;
+    uint32_t streams, prompt, generate, rounds;
     double acceptance;
     uint64_t seed;
-    bool json;
+    bool check, json;
 } plan_options;
 
 #define STREAMS_FOR_THROUGHPUT 4
@@ -64,6 +65,9 @@ static int measure_costs(plan_work *w, stretto_error *err) {
 
 static int get_costs(plan_work *w, stretto_error *err) {
     const plan_options *o = w->o;
+    if (o->check && (o->costs || o->probe))
+        return st_fail(err, STRETTO_E_USAGE, "--check runs what it has measured: no %s beside it",
+                       o->costs ? "--costs" : "--probe");
     if (o->costs && o->probe) return st_fail(err, STRETTO_E_USAGE, "give either --costs or --probe, not both");
     int rc = o->costs   ? read_costs(w, o->costs, false, err)
              : o->probe ? read_costs(w, o->probe, true, err)
@@ -125,8 +129,11 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc && w->o->save_costs) rc = st_sink_open(&w->costs_file, w->o->save_costs, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
+    stretto_error stopped = {0};
+    int checked = !rc && w->o->check ? plan_check(&w->choice, &w->s, w->o->rounds, &stopped) : STRETTO_OK;
     if (!rc) rc = show(w, err);
-    return rc ? rc : write_files(w, err);
+    if (!rc) rc = write_files(w, err);
+    return rc || !checked ? rc : st_fail(err, checked, "%s", stopped.text);
 }
 
 static int plan_run(cli *cx, const void *options, stretto_error *err) {
@@ -156,6 +163,10 @@ static const cli_option plan_table[] = {
      .most = 100000, .help = "tokens of each prompt"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(generate), .value = "N", .preset = "64", .least = 1,
      .most = 100000, .help = "tokens that each stream generates"},
+    {.name = "check", .kind = CLI_FLAG, .at = AT(check),
+     .help = "run every possible schedule, and show what was measured beside what was predicted"},
+    {.name = "rounds", .letter = 'r', .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .preset = "3", .least = 1,
+     .most = 16, .help = "how often --check runs each, in turns"},
     {.name = "costs", .kind = CLI_FILE, .at = AT(costs), .value = "FILE",
      .help = "take this cost table (docs/PLAN.md) in place of measuring"},
     {.name = "probe", .kind = CLI_FILE, .at = AT(probe), .value = "FILE",
@@ -188,6 +199,7 @@ static const cli_example plan_examples[] = {
     {"stretto plan -m smollm2", "the fastest way to decode one stream here"},
     {"stretto plan -m smollm2 --for throughput --streams 8 -o plan.json",
      "the fastest way to decode eight, for stretto run --schedule plan.json"},
+    {"stretto plan -m smollm2 --streams 4 --check", "how well that is predicted"},
     {"stretto plan --costs phone.json --for ttft -p 1024 --json", "for hardware that you do not have"},
     {0},
 };

@@ -133,7 +133,7 @@ int plan_open_chain(session *s, uint32_t depth, st_unit *const *units, st_chain 
         .spans = s->spans,
         .n_chunks = s->n_chunks,
         .units = units,
-        .kv_type = s->options->kv_type && strcmp(s->options->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16,
+        .kv_type = session_kv_type(s),
         .n_ctx = n_ctx,
         .max_batch = PREFILL_TOKENS,
         .max_logits = 64,
@@ -165,7 +165,7 @@ static int measure_lane(session *s, const plan_measure_options *o, st_costs *cos
 
 static void describe_chunks(const session *s, st_costs *costs) {
     st_chunk chunks[ST_MAX_CHUNKS];
-    enum st_kv_type kv = s->options->kv_type && strcmp(s->options->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16;
+    enum st_kv_type kv = session_kv_type(s);
     st_chunks_describe(chunks, s->spans, s->n_chunks, s->model);
     for (uint32_t c = 0; c < s->n_chunks; c++) {
         costs->chunks[c] = (st_cost_chunk){.has_layers = true,

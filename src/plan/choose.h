@@ -15,6 +15,13 @@ enum st_goal {
 };
 extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; ended by NULL */
 
+/* What running a schedule gave, as in st_sim_result; filled in by who runs it. */
+typedef struct st_measured {
+    bool done;
+    double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns;
+    char why[200]; /* it was not run; "": nobody tried */
+} st_measured;
+
 typedef struct st_choice_row {
     st_schedule schedule; /* of one that is impossible: as far as it makes sense */
     bool possible;
@@ -22,6 +29,7 @@ typedef struct st_choice_row {
     char why[320];        /* it is impossible */
     double score;         /* nanoseconds, the less the better; of a possible one */
     st_sim_result result; /* without events */
+    st_measured measured;
 } st_choice_row;
 
 typedef struct st_choice {

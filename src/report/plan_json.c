@@ -27,6 +27,15 @@ json_t *st_predicted_json(const st_sim_result *r, const st_schedule *schedule) {
     return object;
 }
 
+static json_t *measured_json(const st_measured *m) {
+    json_t *object = json_object();
+    st_json_set(&object, "tokens_per_s", st_json_real(m->tokens_per_s));
+    st_json_set(&object, "stream_tokens_per_s", st_json_real(m->stream_tokens_per_s));
+    st_json_set(&object, "prefill_tokens_per_s", st_json_real(m->prefill_tokens_per_s));
+    st_json_set(&object, "ttft_ns", st_json_real(m->ttft_ns));
+    return object;
+}
+
 static json_t *row_json(const st_choice_row *row) {
     json_t *object = json_object();
     st_json_set(&object, "title", st_json_text(row->title));
@@ -38,6 +47,8 @@ static json_t *row_json(const st_choice_row *row) {
     st_json_set(&object, "score_ns", st_json_real(row->score));
     st_json_set(&object, "predicted", st_predicted_json(&row->result, &row->schedule));
     st_json_set(&object, "schedule", st_schedule_json(&row->schedule));
+    if (row->measured.done) st_json_set(&object, "measured", measured_json(&row->measured));
+    if (row->measured.why[0]) st_json_set(&object, "not_measured", st_json_text(row->measured.why));
     return object;
 }
 

@@ -19,6 +19,23 @@ static void table(st_buf *out, const st_choice *choice) {
     }
 }
 
+static void measured(st_buf *out, const st_choice *choice) {
+    bool any = false;
+    for (size_t i = 0; i < choice->n_possible; i++) {
+        const st_choice_row *row = &choice->rows[i];
+        const st_measured *m = &row->measured;
+        if (!m->done) continue;
+        if (!any)
+            st_buf_text(out, "\n## Measured\n\n| schedule | tokens/s | predicted | first token, ms | predicted |\n"
+                             "| --- | ---: | ---: | ---: | ---: |\n");
+        any = true;
+        st_figure all, expected, first, expected_first;
+        st_buf_printf(out, "| %s | %s | %s | %s | %s |\n", row->title, st_figure_of(all, m->tokens_per_s),
+                      st_figure_of(expected, row->result.tokens_per_s), st_figure_ms(first, m->ttft_ns),
+                      st_figure_ms(expected_first, row->result.ttft_ns));
+    }
+}
+
 static void impossible(st_buf *out, const st_choice *choice) {
     if (choice->n_possible == choice->n_rows) return;
     st_buf_text(out, "\n## Not possible\n\n");
@@ -48,5 +65,6 @@ void st_plan_markdown(st_buf *out, const st_choice *choice, const st_costs *cost
     }
     st_buf_text(out, "\n\n## Predicted\n\n");
     if (choice->n_possible) table(out, choice);
+    measured(out, choice);
     impossible(out, choice);
 }

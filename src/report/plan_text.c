@@ -2,6 +2,8 @@
 #include "report/plan_report.h"
 #include "report/text.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WIDTH 80
@@ -36,6 +38,52 @@ static void row_text(st_buf *out, const st_choice_row *row) {
     st_buf_printf(out, " %8s %6s %8s %7s %6.0f %3.0f %%\n", st_figure_of(all, r->tokens_per_s),
                   st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
+}
+
+/* Percent that the measured value is above the predicted one. */
+static double above(double measured, double predicted) {
+    return predicted > 0 ? 100 * (measured / predicted - 1) : 0;
+}
+
+static void measured_text(st_buf *out, const st_choice_row *row) {
+    const st_measured *m = &row->measured;
+    if (m->why[0]) {
+        st_buf_text(out, "    not measured: ");
+        st_text_wrap(out, m->why, 18, 6, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    if (!m->done) return;
+    char title[40];
+    st_figure all, each, first;
+    snprintf(title, sizeof title, "  measured %+.0f %%, first %+.0f %%",
+             above(m->tokens_per_s, row->result.tokens_per_s), above(m->ttft_ns, row->result.ttft_ns));
+    st_buf_printf(out, "  %-*s %8s %6s %8s\n", TITLE_WIDTH, title, st_figure_of(all, m->tokens_per_s),
+                  st_figure_of(each, m->stream_tokens_per_s), st_figure_ms(first, m->ttft_ns));
+}
+
+/* How many predictions were within a tenth of what was measured. */
+static void checked_text(st_buf *out, const st_choice *choice) {
+    unsigned n = 0, rates = 0, first = 0;
+    const st_choice_row *best = NULL;
+    for (size_t i = 0; i < choice->n_possible; i++) {
+        const st_choice_row *row = &choice->rows[i];
+        if (!row->measured.done) continue;
+        n++;
+        rates += fabs(above(row->measured.tokens_per_s, row->result.tokens_per_s)) <= 10;
+        first += fabs(above(row->measured.ttft_ns, row->result.ttft_ns)) <= 10;
+        bool better = choice->goal == ST_GOAL_TTFT ? !best || row->measured.ttft_ns < best->measured.ttft_ns
+                                                   : !best || row->measured.tokens_per_s > best->measured.tokens_per_s;
+        if (better) best = row;
+    }
+    if (n == 0) return;
+    st_buf_printf(out, "  predicted within 10 %%: tokens/s of %u, the first token of %u of %u schedules\n", rates,
+                  first, n);
+    st_buf_text(out, "  ");
+    st_buf line = {0};
+    st_buf_printf(&line, "measured the fastest: %s", best->title);
+    if (!line.failed) st_text_wrap(out, line.data, 2, 8, WIDTH);
+    st_buf_text(out, "\n");
+    st_buf_free(&line);
 }
 
 static void impossible_text(st_buf *out, const st_choice *choice) {
@@ -92,7 +140,11 @@ void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, b
     st_plan_task_text(out, choice);
     st_buf_printf(out, "\n\n  %-*s %8s %6s %8s %7s %6s %5s\n", TITLE_WIDTH, "predicted", "tokens/s", "each", "first ms",
                   "gap ms", "MB", "busy");
-    for (size_t i = 0; i < choice->n_possible; i++) row_text(out, &choice->rows[i]);
+    for (size_t i = 0; i < choice->n_possible; i++) {
+        row_text(out, &choice->rows[i]);
+        measured_text(out, &choice->rows[i]);
+    }
     impossible_text(out, choice);
     answer_text(out, choice, color);
+    checked_text(out, choice);
 }

@@ -124,6 +124,24 @@ class Plan(support.CommandTest):
         self.assertEqual(again["costs"], got["costs"])
         self.assertTrue(re.match("1 stream, 8 tokens", self.done("plan", "--costs", path, "-p", 8).decode().split("\n")[1]))
 
+    def test_checked(self):
+        words = ("plan", "-m", LLAMA, "--for", "throughput", "-k", 3, "-p", 8, "-n", 8, "--chunks", 2, "--check", "-r", 1)
+        got = self.done_json(*words)
+        run = [s for s in got["schedules"] if s["possible"]]
+        self.assertGreater(len(run), 1)
+        for row in run:
+            if row["schedule"].get("speculation"):
+                self.assertIn("drafts", row["not_measured"])
+            else:
+                self.assertGreater(row["measured"]["tokens_per_s"], 0)
+                self.assertGreater(row["measured"]["ttft_ns"], 0)
+        self.assertTrue(all("measured" not in s for s in got["schedules"] if not s["possible"]))
+        self.fails(USAGE, "plan", "--costs", self.write(TABLE), "--check", says="--costs")
+        lines = self.done(*words).decode().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertEqual(sum(line.startswith("    measured ") for line in lines), len(run))
+        self.assertTrue(any("predicted within 10 %" in line for line in lines))
+
 
 if __name__ == "__main__":
     support.main()

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_check.h"
+
+#include "base/error.h"
+#include "run/schedule.h"
+#include "run_rates.h"
+#include "stat/stat.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_MOST 16
+
+typedef struct check_work {
+    session *s;
+    st_choice *choice;
+    int32_t *prompts; /* [streams][prompt] owned */
+    st_job *jobs;     /* [streams] owned */
+    run_span *spans;  /* [streams] owned */
+    uint32_t n_spans;
+    run_rates *rates; /* [n_possible][ROUNDS_MOST] owned */
+} check_work;
+
+static int note_result(void *arg, const st_job_result *result) {
+    check_work *w = arg;
+    if (result->n_ids > 0) w->spans[w->n_spans++] = run_span_of(result, w->choice->workload.prompt);
+    return 0;
+}
+
+/* Why a schedule is not run; NULL: it is. */
+static const char *reason_not_to(const st_schedule *schedule) {
+    return schedule->draft != ST_DRAFT_NONE ? "how often drafts are right depends on the text" : NULL;
+}
+
+static int open_streams(check_work *w, const st_schedule *schedule, st_lineup *lineup, st_streams **out,
+                        stretto_error *err) {
+    session *s = w->s;
+    const char *names[CLI_LANES_MAX];
+    uint32_t lane_of[ST_PLAN_UNITS_MAX];
+    st_unit *units[ST_PLAN_UNITS_MAX];
+    for (unsigned i = 0; i < s->lanes.n; i++) names[i] = s->lanes.names[i];
+    int rc = st_schedule_bind(schedule, s->n_chunks, names, s->lanes.n, lane_of, err);
+    if (rc) return rc;
+    for (uint32_t u = 0; u < schedule->n_units; u++) units[u] = s->lanes.units[lane_of[u]];
+    st_streams_options options = {.model = s->model,
+                                  .spans = s->spans,
+                                  .n_chunks = s->n_chunks,
+                                  .kv_type = session_kv_type(s),
+                                  .n_ctx = w->choice->workload.prompt + w->choice->workload.generate,
+                                  .cancel = s->cx->stop};
+    rc = st_schedule_lineup(schedule, s->n_chunks, units, lineup, &options, err);
+    return rc ? rc : st_streams_open(out, &options, err);
+}
+
+/* One run of all streams. A warm-up before it wakes the units and touches the memory. */
+static int run_row(check_work *w, const st_schedule *schedule, run_rates *rates, stretto_error *err) {
+    st_lineup *lineup = calloc(1, sizeof *lineup);
+    if (!lineup) return st_fail_memory(err, "a schedule's units", sizeof *lineup);
+    st_streams *streams = NULL;
+    st_streams_events events = {.on_result = note_result, .arg = w};
+    st_job warm = w->jobs[0];
+    warm.n_max = 2;
+    w->n_spans = 0;
+    int rc = open_streams(w, schedule, lineup, &streams, err);
+    if (!rc) rc = st_streams_run(streams, &warm, 1, &events, err);
+    w->n_spans = 0; /* the warm-up's does not count */
+    if (!rc) rc = st_streams_run(streams, w->jobs, w->choice->workload.streams, &events, err);
+    if (!rc) *rates = run_rates_of(w->spans, w->n_spans);
+    st_streams_close(streams);
+    for (unsigned i = 0; i < w->s->lanes.n; i++) st_unit_quiet(w->s->lanes.units[i]);
+    free(lineup);
+    return rc;
+}
+
+static int make_jobs(check_work *w, stretto_error *err) {
+    const st_workload *load = &w->choice->workload;
+    size_t n = (size_t)load->streams * load->prompt;
+    w->prompts = calloc(n, sizeof *w->prompts);
+    w->jobs = calloc(load->streams, sizeof *w->jobs);
+    w->spans = calloc(load->streams, sizeof *w->spans);
+    w->rates = calloc(w->choice->n_possible * ROUNDS_MOST + 1, sizeof *w->rates);
+    if (!w->prompts || !w->jobs || !w->spans || !w->rates)
+        return st_fail_memory(err, "the prompts", n * sizeof(int32_t));
+    for (size_t i = 0; i < n; i++) w->prompts[i] = (int32_t)((i * 7919u + 17u) % w->s->model->n_vocab);
+    for (uint32_t i = 0; i < load->streams; i++)
+        w->jobs[i] = (st_job){
+            .prompt = w->prompts + (size_t)i * load->prompt, .n_prompt = load->prompt, .n_max = load->generate};
+    return STRETTO_OK;
+}
+
+static double median_of(const run_rates *rates, uint32_t n, size_t at) {
+    double values[ROUNDS_MOST];
+    for (uint32_t i = 0; i < n; i++) memcpy(&values[i], (const char *)&rates[i] + at, sizeof values[i]);
+    return st_median(values, n);
+}
+
+static void summarise(check_work *w, uint32_t n) {
+    for (size_t i = 0; i < w->choice->n_possible && n > 0; i++) {
+        st_measured *m = &w->choice->rows[i].measured;
+        const run_rates *rates = &w->rates[i * ROUNDS_MOST];
+        if (m->why[0]) continue;
+        *m = (st_measured){.done = true,
+                           .tokens_per_s = median_of(rates, n, offsetof(run_rates, tokens_per_s)),
+                           .stream_tokens_per_s = median_of(rates, n, offsetof(run_rates, stream_tokens_per_s)),
+                           .prefill_tokens_per_s = median_of(rates, n, offsetof(run_rates, prefill_tokens_per_s)),
+                           .ttft_ns = 1e6 * median_of(rates, n, offsetof(run_rates, ttft_ms))};
+    }
+}
+
+static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_error *err) {
+    for (size_t i = 0; i < w->choice->n_possible; i++) {
+        st_choice_row *row = &w->choice->rows[i];
+        const char *not_run = reason_not_to(&row->schedule);
+        stretto_error why = {0};
+        if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
+        if (row->measured.why[0]) continue;
+        cli_progress(w->s->cx, "checking, round %u of %u: %s", round + 1, rounds, row->title);
+        int rc = run_row(w, &row->schedule, &w->rates[i * ROUNDS_MOST + round], &why);
+        if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
+            snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
+        } else if (rc) {
+            return st_fail(err, rc, "%s: %s", row->title, why.text);
+        }
+    }
+    return STRETTO_OK;
+}
+
+int plan_check(st_choice *choice, session *s, uint32_t rounds, stretto_error *err) {
+    check_work w = {.s = s, .choice = choice};
+    if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
+    int rc = make_jobs(&w, err);
+    uint32_t done = 0;
+    for (; done < rounds && !rc; done += !rc) rc = one_round(&w, done, rounds, err);
+    cli_progress_end(s->cx);
+    summarise(&w, done);
+    free(w.prompts);
+    free(w.jobs);
+    free(w.spans);
+    free(w.rates);
+    return rc;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * Running the schedules of a plan, so that what was predicted stands beside what was measured. */
+#ifndef CLI_PLAN_CHECK_H
+#define CLI_PLAN_CHECK_H
+
+#include "plan/choose.h"
+#include "session.h"
+
+/* Runs each possible schedule `rounds` times, in turns, on the session's units, with the choice's workload, and fills
+ * in `measured` of its rows with medians. What cannot be run says why. The session's model must be open and its chunks
+ * placed. STRETTO_E_STOPPED on request, with the rows of complete rounds; what a unit says. */
+int plan_check(st_choice *choice, session *s, uint32_t rounds, stretto_error *err);
+
+#endif
