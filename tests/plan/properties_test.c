@@ -9,6 +9,11 @@
 #include <stdlib.h>
 
 #define ROUNDS 300
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define LIMIT_NS 20e9 /* what watches every access takes its time */
+#else
+#define LIMIT_NS 1e9
+#endif
 
 static double between(st_rng *rng, double least, double most) {
     return least + (most - least) * st_rng_unit(rng);
@@ -180,8 +185,8 @@ static void a_large_schedule_takes_less_than_a_second(void **state) {
                   (unsigned long long)fewer);
     assert_int_equal(steps, 256 * 16 * (64 + 1));
     assert_int_equal(fewer, steps / 4);
-    assert_true(all < 1e9);
-    assert_true(all < 3 * 4 * part); /* about linear */
+    assert_true(all < LIMIT_NS);
+    assert_true(all < 3 * 4 * part); /* about linear in events */
 }
 
 int main(void) {
