@@ -153,15 +153,14 @@ int roofline_parts(roofline *roof, const session *s, stretto_error *err) {
 
 /* Weights and KV that a token in the middle of a decode test reads in a chunk. */
 static uint64_t token_bytes(const session *s, const st_chunk *chunk, const bench_test *test) {
-    enum st_kv_type kv = strcmp(s->options->kv_type, "f32") == 0 ? ST_KV_F32 : ST_KV_F16;
-    return chunk->bytes + st_kv_read_bytes(s->model, chunk->span, kv, test->depth + test->tokens / 2);
+    return chunk->bytes + st_kv_read_bytes(s->model, chunk->span, session_kv_type(s), test->depth + test->tokens / 2);
 }
 
 static int add_chunks(roofline *roof, const session *s, const bench_test *test, stretto_error *err) {
     for (uint32_t i = 0; i < test->n_chunks; i++) {
         const st_chunk *chunk = st_chain_chunk(s->chain, i);
         st_unit *unit = s->unit_of[i];
-        char name[64], layers[24];
+        char name[80], layers[24];
         cli_span_text(layers, sizeof layers, &chunk->span, chunk->head);
         snprintf(name, sizeof name, "%.24s, chunk %u (%s)", test->name, i + 1, layers);
         roof_row row = row_of("chunk", name, unit);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define STREAMS_DEFAULT 4
+#define PROMPT_ALONE 256 /* tokens of a prompt in a pass that no other stream waits for */
 
 static bool speculates(const run_options *o) {
     return strcmp(o->speculate, "lookup") == 0;
@@ -180,7 +181,7 @@ int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **ou
         .kv_type = session_kv_type(s),
         .n_ctx = n_ctx,
         .n_streams = run_setup_streams(setup),
-        .prompt_rows = o->session.batch,
+        .prompt_rows = o->session.batch ? o->session.batch : o->prompts ? 0 : PROMPT_ALONE,
         .mix = !speculates(o),
         .lookup = speculates(o) ? ST_LOOKUP_MAX : 0,
         .tok = o->ignore_end ? NULL : s->tok,

@@ -254,7 +254,7 @@ class Refused(support.CommandTest):
 class Outputs(support.CommandTest):
     def start(self, count, n, stdout, *options):
         process = subprocess.Popen(
-            [STRETTO, "run", "-m", LLAMA, "--prompts", "-", "--ctx", "4096", "--threads", "1", "--ignore-eos", *options],
+            [STRETTO, "run", "-m", LLAMA, "--prompts", "-", "--ctx", "4096", "-t", "1", "--ignore-eos", *options],
             stdin=subprocess.PIPE,
             stdout=stdout,
             stderr=subprocess.PIPE,
@@ -285,7 +285,10 @@ class Outputs(support.CommandTest):
     def test_closed_standard_output(self):
         words = [STRETTO, "run", "-m", LLAMA, "--prompts", "-"]
         result = subprocess.run(
-            ["sh", "-c", '"$@" >&-', "sh", *words], input=lines(prompts(20)).encode(), stderr=subprocess.PIPE, timeout=120
+            ["sh", "-c", '"$@" >&-', "sh", *words],
+            input=lines(prompts(20)).encode(),
+            stderr=subprocess.PIPE,
+            timeout=120,
         )
         self.assertEqual(result.returncode, FAILED, result.stderr)
         self.assertIn(b"standard output is closed", result.stderr)
