@@ -117,21 +117,21 @@ static const char *end_reason(enum st_finish finish) {
     return "interrupted";
 }
 
-static st_lookup_stats speculation(const run_work *w) {
-    return w->streams ? st_streams_stats_get(w->streams).lookup : (st_lookup_stats){0};
+static st_streams_stats engine_stats(const run_work *w) {
+    return w->streams ? st_streams_stats_get(w->streams) : (st_streams_stats){0};
 }
 
 /* What only the streams engine has to say. */
 static void print_engine_stats(const run_work *w, const st_generate_result *r) {
-    st_lookup_stats guesses = speculation(w);
+    st_streams_stats stats = engine_stats(w);
     double rate = st_generate_decode_rate(r);
     run_rates measured = {.tokens_per_s = rate,
                           .stream_tokens_per_s = rate,
                           .prefill_tokens_per_s = st_generate_prefill_rate(r),
                           .ttft_ms = (double)r->first_token_ns / 1e6};
-    if (guesses.passes > 0)
+    if (stats.n_verified > 0)
         cli_note(w->cx, "speculation: %" PRIu64 " passes, %" PRIu64 " tokens guessed, %" PRIu64 " of them right",
-                 guesses.passes, guesses.guessed, guesses.right);
+                 stats.n_verified, stats.n_guessed, stats.n_right);
     if (w->setup.predicted && r->n_generated > 0) run_rates_print(w->cx, &measured, &w->setup.expected);
 }
 
@@ -161,10 +161,10 @@ static json_t *result_json(const run_work *w, const st_generate_result *r) {
     st_json_set(&root, "decode_tokens_per_s", st_json_real(st_generate_decode_rate(r)));
     st_json_set(&root, "seed", json_integer((json_int_t)w->o->seed));
     if (w->streams) {
-        st_lookup_stats guesses = speculation(w);
+        st_streams_stats stats = engine_stats(w);
         st_json_set(&root, "speculation",
-                    json_pack("{s:I, s:I, s:I}", "passes", (json_int_t)guesses.passes, "guessed",
-                              (json_int_t)guesses.guessed, "right", (json_int_t)guesses.right));
+                    json_pack("{s:I, s:I, s:I}", "passes", (json_int_t)stats.n_verified, "guessed",
+                              (json_int_t)stats.n_guessed, "right", (json_int_t)stats.n_right));
     }
     st_json_set(&root, "model", cli_json_session(&w->s));
     return root;
@@ -267,6 +267,7 @@ static int run_run(cli *cx, const void *options, stretto_error *err) {
     st_ids_free(&w.ids);
     st_ids_free(&w.prompt);
     st_streams_close(w.streams);
+    run_setup_close(&w.setup);
     session_close(&w.s);
     return rc;
 }

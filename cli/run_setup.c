@@ -20,6 +20,10 @@ bool run_needs_streams(const run_options *o) {
     return o->prompts || o->schedule || speculates(o);
 }
 
+void run_setup_close(run_setup *setup) {
+    run_draft_close(&setup->draft);
+}
+
 uint32_t run_setup_streams(const run_setup *setup) {
     if (setup->scheduled) return setup->schedule.streams;
     if (!setup->o->prompts || speculates(setup->o)) return 1;
@@ -166,6 +170,11 @@ static int use_schedule(run_setup *setup, session *s, st_streams_options *option
         rc = st_fail(&why, STRETTO_E_INPUT, "two of its units are the same cores");
     for (uint32_t u = 0; u < schedule->n_units && !rc; u++) units[u] = s->lanes.units[lane_of[u]];
     if (!rc) rc = st_schedule_lineup(schedule, s->n_chunks, units, &setup->lineup, options, &why);
+    if (!rc && schedule->draft == ST_DRAFT_MODEL) {
+        rc = run_draft_open(&setup->draft, s, schedule->draft_model, units[schedule->draft_unit], schedule->streams,
+                            options->n_ctx, &why);
+        options->drafts = setup->draft.chains;
+    }
     return rc ? st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text) : STRETTO_OK;
 }
 
@@ -181,9 +190,11 @@ int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **ou
         .kv_type = session_kv_type(s),
         .n_ctx = n_ctx,
         .n_streams = run_setup_streams(setup),
-        .prompt_rows = o->session.batch ? o->session.batch : o->prompts ? 0 : PROMPT_ALONE,
+        .prompt_rows = o->session.batch ? o->session.batch
+                       : o->prompts     ? 0
+                                        : PROMPT_ALONE,
         .mix = !speculates(o),
-        .lookup = speculates(o) ? ST_LOOKUP_MAX : 0,
+        .guesses = speculates(o) ? ST_LOOKUP_MAX : 0,
         .tok = o->ignore_end ? NULL : s->tok,
         .cancel = s->cx->stop,
     };

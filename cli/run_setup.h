@@ -6,6 +6,7 @@
 #include "plan/choose.h"
 #include "run.h"
 #include "run/schedule.h"
+#include "run_draft.h"
 #include "run_rates.h"
 
 typedef struct run_setup {
@@ -17,6 +18,7 @@ typedef struct run_setup {
     run_rates expected; /* what the schedule was predicted to give */
     char chunks[12 * ST_PLAN_CHUNKS_MAX], units[(ST_PLAN_NAME + 1) * ST_PLAN_UNITS_MAX];
     st_lineup lineup;
+    run_draft draft; /* of a schedule that has a draft model; must outlive the streams */
 } run_setup;
 
 /* Whether the options ask for more than one stream that goes from token to token. */
@@ -37,6 +39,8 @@ int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **ou
 /* One prompt through the streams engine, with what st_generate takes (but sampler and n_batch) and gives. */
 int run_setup_generate(st_streams *streams, const st_generate_options *o, const st_sampler_options *sampling,
                        st_generate_result *result, stretto_error *err);
+
+void run_setup_close(run_setup *setup); /* after its streams, before the session; zeroed memory is fine */
 
 /* How many streams there are. */
 uint32_t run_setup_streams(const run_setup *setup);

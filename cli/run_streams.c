@@ -284,6 +284,7 @@ int run_streams(cli *cx, const run_options *o, stretto_error *err) {
     free(w.kept);
     free(w.spans);
     cli_prompts_free(&w.prompts);
+    run_setup_close(&w.setup);
     session_close(&w.s);
     return rc;
 }

@@ -27,7 +27,6 @@ struct st_lookup {
     double plain_ns, row_cost;                              /* a plain step; one more row, in plain steps */
     uint32_t held_back, retry;
     uint32_t gram; /* of the last guess */
-    st_lookup_stats stats;
 };
 
 int st_lookup_create(st_lookup **out, uint32_t n_max, stretto_error *err) {
@@ -159,13 +158,6 @@ static void learn_cost(st_lookup *l, uint32_t n, double ns) {
 }
 
 void st_lookup_learn(st_lookup *l, uint32_t n, uint32_t right, uint64_t pass_ns) {
-    l->stats.passes++;
-    l->stats.guessed += n;
-    l->stats.right += right;
     learn_cost(l, n, (double)pass_ns);
     if (n) learn_right(l, n, right);
-}
-
-st_lookup_stats st_lookup_stats_get(const st_lookup *l) {
-    return l->stats;
 }

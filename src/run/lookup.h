@@ -29,10 +29,4 @@ uint32_t st_lookup_guess(st_lookup *lookup, int32_t *guess, uint32_t most);
  * (n may be 0: a plain step). */
 void st_lookup_learn(st_lookup *lookup, uint32_t n, uint32_t right, uint64_t pass_ns);
 
-/* Since the creation. */
-typedef struct st_lookup_stats {
-    uint64_t passes, guessed, right;
-} st_lookup_stats;
-st_lookup_stats st_lookup_stats_get(const st_lookup *lookup);
-
 #endif

@@ -47,8 +47,6 @@ static int check(const st_schedule *s, uint32_t n_chunks, stretto_error *err) {
     int code = st_schedule_check(s, err);
     if (!code) code = st_schedule_bind(s, n_chunks, names, s->n_units, NULL, err);
     if (code) return code;
-    if (s->draft == ST_DRAFT_MODEL)
-        return st_fail(err, STRETTO_E_INPUT, "the schedule drafts by a model; only drafts by lookup can be run");
     if (s->streams > ST_STREAMS_MAX)
         return st_fail(err, STRETTO_E_INPUT, "the schedule has %u streams; at most %d can be run", s->streams,
                        ST_STREAMS_MAX);
@@ -64,8 +62,8 @@ int st_schedule_lineup(const st_schedule *s, uint32_t n_chunks, st_unit *const *
     o->n_streams = s->streams;
     o->rows = s->batch;
     o->prompt_rows = s->micro_batch;
-    o->lookup = s->draft == ST_DRAFT_LOOKUP ? at_most(s->longest_draft, ST_LOOKUP_MAX) : 0;
-    o->ahead = s->host_beside && !o->lookup; /* what is drafted follows what was verified */
+    o->guesses = s->draft != ST_DRAFT_NONE ? at_most(s->longest_draft, ST_LOOKUP_MAX) : 0;
+    o->ahead = s->host_beside && !o->guesses; /* what is drafted follows what was verified */
     o->mix = s->batch > 1;
     set_depths(s, o);
     return STRETTO_OK;

@@ -12,7 +12,8 @@ typedef struct st_lineup {
     st_unit *units[ST_STATIONS_MAX][ST_MAX_CHUNKS];
 } st_lineup;
 
-/* Fills in stations, streams, rows, depths and manners of options as the schedule says; units[schedule->n_units] are
+/* Fills in stations, streams, rows, depths and manners of options as the schedule says (drafts of a model are the
+ * caller's to make); units[schedule->n_units] are
  * the schedule's, in its order. The lineup must outlive st_streams_open. STRETTO_E_INPUT when the schedule makes no
  * sense, has another number of chunks, or asks for what the engine cannot do. */
 int st_schedule_lineup(const st_schedule *schedule, uint32_t n_chunks, st_unit *const *units, st_lineup *lineup,

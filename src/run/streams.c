@@ -33,14 +33,14 @@ static int set_options(st_streams *e, const st_streams_options *options, stretto
     if (o->n_ctx == 0 || o->n_ctx > INT32_MAX - 1)
         return st_fail(err, STRETTO_E_USAGE, "a context of %u positions: expected 1 to %d", o->n_ctx, INT32_MAX - 1);
     if (o->rows == 0 || o->rows > o->n_streams) o->rows = o->n_streams;
-    if (o->lookup > ST_LOOKUP_MAX) o->lookup = ST_LOOKUP_MAX;
-    if (o->lookup && (o->rows > 1 || o->mix || o->ahead))
+    if (o->guesses > ST_LOOKUP_MAX) o->guesses = ST_LOOKUP_MAX;
+    if (o->guesses && (o->rows > 1 || o->mix || o->ahead))
         return st_fail(err, STRETTO_E_USAGE, "what is guessed needs a pass of its own, after the pass before");
     if (o->depth == 0) o->depth = 1;
     if (o->prompt_rows == 0) o->prompt_rows = PROMPT_ROWS;
     if (o->prompt_rows > o->n_ctx) o->prompt_rows = o->n_ctx;
     if (o->prompt_depth == 0) o->prompt_depth = 1;
-    uint32_t tokens = 1 + o->lookup;
+    uint32_t tokens = 1 + o->guesses;
     e->max_wanted = (o->mix ? o->n_streams : o->rows) * tokens;
     e->max_rows = o->rows * tokens + o->prompt_rows;
     return check_stations(o, err);
@@ -71,7 +71,9 @@ static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
     if (!slot->ids) return st_fail_memory(err, "a stream's ids", (o->n_ctx + 1ull) * sizeof *slot->ids);
     int code =
         st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most, err);
-    return code || !o->lookup ? code : st_lookup_create(&slot->lookup, o->n_ctx, err);
+    if (code || !o->guesses) return code;
+    if (o->drafts) return st_draft_create(&slot->draft, o->drafts[slot - e->slots], err);
+    return st_lookup_create(&slot->lookup, o->n_ctx, err);
 }
 
 int st_streams_open(st_streams **out, const st_streams_options *options, stretto_error *err) {
@@ -110,6 +112,7 @@ void st_streams_close(st_streams *e) {
         st_stream_close(e->slots[i].stream);
         st_sampler_free(e->slots[i].sampler);
         st_lookup_free(e->slots[i].lookup);
+        st_draft_free(e->slots[i].draft);
         st_free(e->slots[i].ids);
     }
     for (uint32_t i = 0; e->stations && i < e->o.n_stations; i++) close_station(e, &e->stations[i]);
@@ -260,12 +263,5 @@ uint64_t st_streams_kv_bytes(const st_streams *e) {
 }
 
 st_streams_stats st_streams_stats_get(const st_streams *e) {
-    st_streams_stats stats = e->stats;
-    for (uint32_t i = 0; i < e->o.n_streams && e->o.lookup; i++) {
-        st_lookup_stats own = st_lookup_stats_get(e->slots[i].lookup);
-        stats.lookup.passes += own.passes;
-        stats.lookup.guessed += own.guessed;
-        stats.lookup.right += own.right;
-    }
-    return stats;
+    return e->stats;
 }

@@ -44,7 +44,8 @@ typedef struct st_streams_options {
     uint32_t prompt_depth;     /* passes of one prompt in flight; 0: 1 */
     bool mix;                  /* decoding streams and prompts may share a pass */
     bool ahead;                /* host work beside the chain */
-    uint32_t lookup;           /* most tokens to guess by prompt lookup, 0: none; with rows 1, no mix, not ahead */
+    uint32_t guesses;          /* most tokens to guess, 0: none; with rows 1, no mix, not ahead */
+    st_chain *const *drafts;   /* [n_streams] of a model that guesses, which outlive the engine; NULL: by lookup */
     const st_tokenizer *tok;   /* whose end tokens end a stream; NULL: none do */
     const atomic_bool *cancel; /* NULL: cannot be cancelled */
 } st_streams_options;
@@ -78,10 +79,10 @@ typedef struct st_streams_events {
 /* Of the last run. */
 typedef struct st_streams_stats {
     uint64_t wall_ns;
-    uint64_t n_passes, n_rows;    /* rows: tokens that went through */
-    uint64_t n_prompt, n_decoded; /* tokens read, ids generated */
-    uint64_t n_wasted;            /* rows behind an end or a wrong guess */
-    st_lookup_stats lookup;
+    uint64_t n_passes, n_rows;               /* rows: tokens that went through */
+    uint64_t n_prompt, n_decoded;            /* tokens read, ids generated */
+    uint64_t n_wasted;                       /* rows behind an end or a wrong guess */
+    uint64_t n_verified, n_guessed, n_right; /* passes that might verify a guess; tokens guessed; right ones */
 } st_streams_stats;
 
 typedef struct st_streams st_streams;
@@ -92,8 +93,8 @@ void st_streams_close(st_streams *streams); /* NULL is fine */
 
 /* Works through all jobs. STRETTO_E_INPUT, before anything runs, for a prompt that is empty, does not fit or has ids
  * outside the vocabulary (by its index). STRETTO_E_UNIT when a unit failed: the streams that it had ended with that
- * error, the others went on where there was a station left. STRETTO_E_STOPPED after cancel: what was not finished was
- * reported as cancelled. One thread at a time. */
+ * error, the others went on where there was a station left, and later runs do without its station. STRETTO_E_STOPPED
+ * after cancel: what was not finished was reported as cancelled. One thread at a time. */
 int st_streams_run(st_streams *streams, const st_job *jobs, uint32_t n_jobs, const st_streams_events *events,
                    stretto_error *err);
 

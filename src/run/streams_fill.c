@@ -40,20 +40,26 @@ static bool can_decode(const st_streams *e, const st_station *station, const st_
     return chooses && slot->n_ids + 1 < slot->job->n_max && slot->stream->n_past < e->o.n_ctx;
 }
 
+/* Guesses what follows the last id, which is guess[0]; returns how many rows that makes. */
+static uint32_t add_guess(const st_streams *e, st_slot *slot, int32_t *guess) {
+    const st_job *job = slot->job;
+    uint32_t most = e->o.guesses, ids_left = job->n_max - slot->n_ids - 1, room = e->o.n_ctx - slot->stream->n_past - 1;
+    if (most > ids_left) most = ids_left;
+    if (most > room) most = room;
+    if (slot->lookup) return 1 + st_lookup_guess(slot->lookup, guess + 1, most);
+    return 1 + st_draft_guess(slot->draft, job->prompt, job->n_prompt, slot->ids, slot->n_ids, guess + 1, most);
+}
+
 static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
     uint32_t n = 1;
     if (slot->in_flight > 0) {
         st_pass_add_fed(f->pass, slot->stream, slot->latest->pass);
     } else {
         f->guess[0] = slot->ids[slot->n_ids - 1];
-        if (slot->lookup) {
-            uint32_t ids_left = slot->job->n_max - slot->n_ids - 1, room = e->o.n_ctx - slot->stream->n_past - 1;
-            uint32_t most = ids_left < room ? ids_left : room;
-            n += st_lookup_guess(slot->lookup, f->guess + 1, most < e->o.lookup ? most : e->o.lookup);
-        }
+        if (e->o.guesses) n = add_guess(e, slot, f->guess);
         st_pass_add(f->pass, slot->stream, f->guess, n, n);
     }
-    if (slot->sampler && !slot->lookup) st_pass_pick(f->pass, pick_id, slot);
+    if (slot->sampler && !e->o.guesses) st_pass_pick(f->pass, pick_id, slot);
     add_share(f, slot, n, n, false);
 }
 

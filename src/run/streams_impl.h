@@ -4,6 +4,7 @@
 #ifndef ST_RUN_STREAMS_IMPL_H
 #define ST_RUN_STREAMS_IMPL_H
 
+#include "run/draft.h"
 #include "run/streams.h"
 
 #include <pthread.h>
@@ -20,7 +21,8 @@ typedef struct st_slot {
     uint32_t index; /* of the job */
     st_stream *stream;
     st_sampler *sampler; /* NULL: argmax. Used by a unit while a pass of the stream is in flight */
-    st_lookup *lookup;   /* NULL: no speculation */
+    st_lookup *lookup;   /* guesses, or NULL */
+    st_draft *draft;     /* guesses, or NULL */
     st_station *station; /* where it is read, or decodes */
     st_flight *latest;   /* the pass with its latest rows */
     uint32_t in_flight;  /* passes */

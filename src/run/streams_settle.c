@@ -98,16 +98,19 @@ static uint64_t flight_ns(const st_flight *f) {
 static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
     st_slot *slot = share->slot;
     uint32_t start = slot->stream->n_past - share->n_rows, right = 0;
+    e->stats.n_verified++;
+    e->stats.n_guessed += share->n_rows - 1;
     for (;; right++) {
         int32_t id = choose(slot, f->pass, share->first_wanted + right);
         take_id(e, slot, id, start + right + 1, now);
         if (slot->state == ST_SLOT_ENDED || slot->state == ST_SLOT_FREE) return;
         if (right + 1 == share->n_rows || id != f->guess[right + 1]) break;
+        e->stats.n_right++;
     }
     /* Never more rows than the stream was opened for, so this cannot be refused. */
     st_stream_truncate(slot->stream, start + right + 1, NULL);
     e->stats.n_wasted += share->n_rows - right - 1;
-    st_lookup_learn(slot->lookup, share->n_rows - 1, right, flight_ns(f));
+    if (slot->lookup) st_lookup_learn(slot->lookup, share->n_rows - 1, right, flight_ns(f));
 }
 
 /* ---- stations ---- */
@@ -157,7 +160,7 @@ static void settle_share(st_streams *e, st_flight *f, const st_share *share, uin
         if (slot->in_flight == 0) release(e, slot);
     } else if (share->prompt) {
         settle_prompt(e, f, share, now);
-    } else if (slot->lookup) {
+    } else if (e->o.guesses) {
         verify(e, f, share, now);
     } else {
         /* What is in flight beyond this id is one row that it feeds. */

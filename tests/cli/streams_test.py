@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import support
-from support import FAILED, GEMMA, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
+from support import FAILED, GEMMA, GOLDEN, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
 
 WORDS = "the cat sat on a mat and then it ran off to see what the dog had done".split()
 
@@ -194,11 +194,25 @@ class Schedules(support.CommandTest):
                     self.assertIn(word, last)
         words, jobs = self.with_schedule(dict(good, streams=256), "--ctx", "100000000")
         self.fails(REFUSED, *words, stdin=jobs, says=["too little memory", A, "256 streams"])
-        drafts = {"draft": "model", "longest": 2, "unit": B, "model": "x"}
-        if CORES > 1:
-            serial = dict(schedule("serial", [A] * 4, more_units=[B]), speculation=drafts)
+
+    def test_draft_model(self):
+        if CORES < 2:
+            self.skipTest("one core")
+        drafts = {"draft": "model", "longest": 4, "unit": B, "model": os.path.join(GOLDEN, "tiny-llama-Q4_1.gguf")}
+        serial = dict(schedule("serial", [A] * 4, more_units=[B]), speculation=drafts)
+        for sampling in ((), ("--temp", "1")):
+            words, jobs = self.with_schedule(serial, "--verify", *sampling)
+            self.assertEqual(len(self.done(*words, stdin=jobs).splitlines()), 7)
+        words, _ = self.with_schedule(serial)
+        words[words.index("--prompts") : words.index("--prompts") + 2] = ["-p", "hello", "-n", "24"]
+        self.assertGreater(self.done_json(*words)["speculation"]["right"], 0)
+        for model, says in ((GEMMA, "vocabulary"), ("/nonexistent.gguf", "/nonexistent.gguf")):
+            drafts["model"] = model
             words, jobs = self.with_schedule(serial)
-            self.fails(REFUSED, *words, stdin=jobs, says="by a model")
+            result = support.run(*words, stdin=jobs)
+            self.assertIn(result.returncode, (REFUSED, FAILED))
+            self.assertEqual(result.stdout, b"")
+            self.assertIn(says, result.stderr.decode())
 
     def test_options_beside_a_schedule(self):
         words, jobs = self.with_schedule(SCHEDULES[0])

@@ -76,9 +76,6 @@ static uint32_t guessed_rows(uint32_t right_of_each, uint64_t row_ns, uint32_t s
         st_lookup_add(l, (int32_t)(100 + i));
         rows += n;
     }
-    st_lookup_stats stats = st_lookup_stats_get(l);
-    assert_int_equal(stats.passes, steps + 1);
-    assert_int_equal(stats.guessed, rows);
     st_lookup_free(l);
     return rows;
 }

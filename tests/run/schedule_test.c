@@ -48,7 +48,7 @@ static void one_station(void **state) {
     assert_int_equal(o.n_stations, 1);
     station_is(&o, 0, "0000", true, true);
     assert_true(o.n_streams == 1 && o.rows == 1 && o.depth == 1 && o.prompt_depth == 1 && o.prompt_rows == 64);
-    assert_false(o.mix || o.ahead || o.lookup);
+    assert_false(o.mix || o.ahead || o.guesses);
     s = schedule(ST_SCHEDULE_BATCHED, "0000", 1, 8, 8);
     s.host_beside = true;
     o = lineup(&s, &l);
@@ -76,7 +76,7 @@ static void several_in_flight(void **state) {
     s.longest_draft = 40;
     s.host_beside = true;
     o = lineup(&s, &l);
-    assert_true(o.lookup == ST_LOOKUP_MAX && !o.ahead && !o.mix && o.rows == 1);
+    assert_true(o.guesses == ST_LOOKUP_MAX && !o.ahead && !o.mix && o.rows == 1);
 }
 
 static void several_stations(void **state) {
@@ -115,8 +115,7 @@ static void what_cannot_be_run(void **state) {
     s = schedule(ST_SCHEDULE_THREADS, "0000", 2, 1, 1);
     s.draft = ST_DRAFT_MODEL;
     s.longest_draft = 4;
-    s.draft_unit = 1;
-    refused(&s, 4, "by a model");
+    refused(&s, 4, "a unit of its own");
 }
 
 int main(void) {

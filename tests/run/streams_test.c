@@ -232,7 +232,7 @@ static void speculation_changes_nothing(void **state) {
         st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
         st_streams_options o = options_of(&w, &one, 1);
         o.n_streams = 1;
-        o.lookup = ST_LOOKUP_MAX;
+        o.guesses = ST_LOOKUP_MAX;
         run_and_check(&w, &o);
         o.rows = 1;
         o.n_streams = 3;
@@ -242,8 +242,47 @@ static void speculation_changes_nothing(void **state) {
         st_streams_events none = {0};
         fixture_check(st_streams_open(&streams, &o, &err), &err);
         fixture_check(st_streams_run(streams, w.jobs, N_JOBS, &none, &err), &err);
-        assert_true(st_streams_stats_get(streams).lookup.guessed > 0);
+        assert_true(st_streams_stats_get(streams).n_guessed > 0);
         st_streams_close(streams);
+        work_close(&w);
+    }
+}
+
+/* The model itself guesses on another unit: greedy guesses are all right, sampled ones need not be. Then the unit of
+ * the guesses fails, and nothing is lost. */
+static void a_model_guesses(void **state) {
+    (void)state;
+    static const char *const models[] = {"tiny-llama-Q4_1", "tiny-gemma3-Q4_0"};
+    for (size_t i = 0; i < 2; i++) {
+        work w;
+        stretto_error err = {0};
+        st_chain *drafts[2];
+        work_open(&w, models[i], NULL);
+        frail bad = frail_make(0, 0);
+        bad.queue.unit = &bad.unit;
+        st_unit *guessing[1] = {&bad.unit};
+        st_span all[1] = {{0, w.f.model->n_layers - 1}};
+        st_chain_options c = {.model = w.f.model, .spans = all, .n_chunks = 1, .units = guessing, .n_ctx = N_CTX};
+        for (int d = 0; d < 2; d++) fixture_check(st_chain_open(&drafts[d], &c, &err), &err);
+        st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
+        st_streams_options o = options_of(&w, &one, 1);
+        st_streams_events none = {0};
+        st_streams *streams = NULL;
+        o.n_streams = 2;
+        o.rows = 1;
+        o.guesses = 5;
+        o.drafts = drafts;
+        run_and_check(&w, &o);
+        fixture_check(st_streams_open(&streams, &o, &err), &err);
+        w.jobs[0].sampler = NULL;
+        fixture_check(st_streams_run(streams, w.jobs, 1, &none, &err), &err);
+        assert_true(st_streams_stats_get(streams).n_guessed > 20);
+        assert_int_equal(st_streams_stats_get(streams).n_right, st_streams_stats_get(streams).n_guessed);
+        st_streams_close(streams);
+        w.jobs[0].sampler = &w.sampling[0];
+        bad.fails_at = bad.submitted + 9;
+        run_and_check(&w, &o);
+        for (int d = 0; d < 2; d++) st_chain_close(drafts[d]);
         work_close(&w);
     }
 }
@@ -350,7 +389,7 @@ static void wrong_options(void **state) {
     o.n_ctx = 0;
     refused(&o, "0 positions");
     o = good;
-    o.lookup = 4;
+    o.guesses = 4;
     refused(&o, "a pass of its own");
     o = good;
     o.depth = 100;
@@ -390,9 +429,9 @@ static void wrong_prompts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_of_a_serial_run),  cmocka_unit_test(speculation_changes_nothing),
-        cmocka_unit_test(one_stream_cancelled), cmocka_unit_test(everything_cancelled),
-        cmocka_unit_test(units_fail),           cmocka_unit_test(wrong_options),
-        cmocka_unit_test(wrong_prompts),
+        cmocka_unit_test(a_model_guesses),      cmocka_unit_test(one_stream_cancelled),
+        cmocka_unit_test(everything_cancelled), cmocka_unit_test(units_fail),
+        cmocka_unit_test(wrong_options),        cmocka_unit_test(wrong_prompts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
