@@ -15,7 +15,7 @@
 
 typedef struct plan_options {
     session_options session;
-    const char *goal, *costs, *probe, *save_costs, *output, *format;
+    const char *goal, *costs, *probe, *save_costs, *output, *trace, *format;
     uint32_t streams, prompt, generate, rounds;
     double acceptance;
     uint64_t seed;
@@ -33,7 +33,7 @@ typedef struct plan_work {
     enum st_goal goal;
     st_costs costs;
     st_choice choice;
-    st_sink *schedule_file, *costs_file; /* NULL: not asked for */
+    st_sink *schedule_file, *costs_file, *trace_file; /* NULL: not asked for */
 } plan_work;
 
 /* ---- costs ---- */
@@ -87,7 +87,9 @@ static int put_json(st_sink *sink, json_t *value, stretto_error *err) {
 }
 
 static int write_files(plan_work *w, stretto_error *err) {
+    st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
     int rc = w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), err) : STRETTO_OK;
+    if (!rc && w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), err);
     if (rc || !w->schedule_file) return rc;
     if (w->choice.n_possible == 0) return st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
     const st_choice_row *best = &w->choice.rows[0];
@@ -127,6 +129,7 @@ static int plan(plan_work *w, stretto_error *err) {
     set_task(w);
     int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
     if (!rc && w->o->save_costs) rc = st_sink_open(&w->costs_file, w->o->save_costs, err);
+    if (!rc && w->o->trace) rc = st_sink_open(&w->trace_file, w->o->trace, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
     stretto_error stopped = {0};
@@ -143,6 +146,7 @@ static int plan_run(cli *cx, const void *options, stretto_error *err) {
     st_costs_free(&w.costs);
     st_sink_close(w.schedule_file);
     st_sink_close(w.costs_file);
+    st_sink_close(w.trace_file);
     if (w.has_session) session_close(&w.s);
     return rc;
 }
@@ -174,6 +178,9 @@ static const cli_option plan_table[] = {
     {.name = "save-costs", .kind = CLI_TARGET, .at = AT(save_costs), .value = "FILE", .help = "write the cost table"},
     {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
      .help = "write the best schedule, for stretto run --schedule FILE"},
+    {.name = "trace", .kind = CLI_TARGET, .at = AT(trace), .value = "FILE",
+     .help = "write what runs when under each schedule, predicted and, with --check, measured, as trace events for "
+             "Perfetto and chrome://tracing"},
     {.name = "acceptance", .kind = CLI_NUMBER, .at = AT(acceptance), .value = "P", .most = 1,
      .above = true,
      .help = "probability that a token drafted by lookup is right; otherwise unknown, and drafts are not planned"},

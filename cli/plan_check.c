@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "run/schedule.h"
 #include "run_rates.h"
@@ -20,13 +21,45 @@ typedef struct check_work {
     st_job *jobs;     /* [streams] owned */
     run_span *spans;  /* [streams] owned */
     uint32_t n_spans;
-    run_rates *rates; /* [n_possible][ROUNDS_MOST] owned */
+    run_rates *rates;   /* [n_possible][ROUNDS_MOST] owned */
+    st_choice_row *row; /* that runs, */
+    uint64_t handed_ns; /* since then; 0: it warms up */
+    size_t cap_events;
 } check_work;
 
 static int note_result(void *arg, const st_job_result *result) {
     check_work *w = arg;
     if (result->n_ids > 0) w->spans[w->n_spans++] = run_span_of(result, w->choice->workload.prompt);
     return 0;
+}
+
+static bool room_for_event(check_work *w) {
+    st_measured *m = &w->row->measured;
+    if (m->n_events < w->cap_events) return true;
+    size_t cap = w->cap_events ? 2 * w->cap_events : 256;
+    st_sim_event *events = realloc(m->events, cap * sizeof *events);
+    if (!events) return false; /* a picture with less in it */
+    m->events = events;
+    w->cap_events = cap;
+    return true;
+}
+
+static void note_pass(void *arg, const st_pass_seen *pass) {
+    check_work *w = arg;
+    st_measured *m = &w->row->measured;
+    const st_schedule *schedule = &w->row->schedule;
+    bool reads_only = schedule->kind == ST_SCHEDULE_HANDOVER && pass->station == 0;
+    for (uint32_t c = 0; c < schedule->n_chunks && w->handed_ns && room_for_event(w); c++) {
+        uint32_t unit = st_schedule_unit(schedule, c, reads_only, pass->station);
+        m->events[m->n_events++] = (st_sim_event){.start_ns = (double)pass->start_ns[c] - (double)w->handed_ns,
+                                                  .end_ns = (double)pass->end_ns[c] - (double)w->handed_ns,
+                                                  .stream = pass->job,
+                                                  .tokens = pass->n_rows,
+                                                  .cause = ST_SIM_NONE,
+                                                  .chunk = (uint16_t)c,
+                                                  .unit = (uint16_t)unit,
+                                                  .what = pass->n_prompt ? ST_SIM_PREFILL : ST_SIM_DECODE};
+    }
 }
 
 /* Why a schedule is not run; NULL: it is. */
@@ -55,17 +88,24 @@ static int open_streams(check_work *w, const st_schedule *schedule, st_lineup *l
 }
 
 /* One run of all streams. A warm-up before it wakes the units and touches the memory. */
-static int run_row(check_work *w, const st_schedule *schedule, run_rates *rates, stretto_error *err) {
+static int run_row(check_work *w, st_choice_row *row, run_rates *rates, stretto_error *err) {
     st_lineup *lineup = calloc(1, sizeof *lineup);
     if (!lineup) return st_fail_memory(err, "a schedule's units", sizeof *lineup);
     st_streams *streams = NULL;
-    st_streams_events events = {.on_result = note_result, .arg = w};
+    st_streams_events events = {.on_result = note_result, .on_pass = note_pass, .arg = w};
     st_job warm = w->jobs[0];
     warm.n_max = 2;
     w->n_spans = 0;
-    int rc = open_streams(w, schedule, lineup, &streams, err);
+    w->row = row;
+    w->handed_ns = 0;
+    w->cap_events = 0;
+    free(row->measured.events); /* of the round before */
+    row->measured.events = NULL;
+    row->measured.n_events = 0;
+    int rc = open_streams(w, &row->schedule, lineup, &streams, err);
     if (!rc) rc = st_streams_run(streams, &warm, 1, &events, err);
     w->n_spans = 0; /* the warm-up's does not count */
+    w->handed_ns = st_now_ns();
     if (!rc) rc = st_streams_run(streams, w->jobs, w->choice->workload.streams, &events, err);
     if (!rc) *rates = run_rates_of(w->spans, w->n_spans);
     st_streams_close(streams);
@@ -102,6 +142,8 @@ static void summarise(check_work *w, uint32_t n) {
         const run_rates *rates = &w->rates[i * ROUNDS_MOST];
         if (m->why[0]) continue;
         *m = (st_measured){.done = true,
+                           .events = m->events,
+                           .n_events = m->n_events,
                            .tokens_per_s = median_of(rates, n, offsetof(run_rates, tokens_per_s)),
                            .stream_tokens_per_s = median_of(rates, n, offsetof(run_rates, stream_tokens_per_s)),
                            .prefill_tokens_per_s = median_of(rates, n, offsetof(run_rates, prefill_tokens_per_s)),
@@ -117,7 +159,7 @@ static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_err
         if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
         if (row->measured.why[0]) continue;
         cli_progress(w->s->cx, "checking, round %u of %u: %s", round + 1, rounds, row->title);
-        int rc = run_row(w, &row->schedule, &w->rates[i * ROUNDS_MOST + round], &why);
+        int rc = run_row(w, row, &w->rates[i * ROUNDS_MOST + round], &why);
         if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
             snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
         } else if (rc) {

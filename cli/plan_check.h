@@ -7,8 +7,9 @@
 #include "session.h"
 
 /* Runs each possible schedule `rounds` times, in turns, on the session's units, with the choice's workload, and fills
- * in `measured` of its rows with medians. What cannot be run says why. The session's model must be open and its chunks
- * placed. STRETTO_E_STOPPED on request, with the rows of complete rounds; what a unit says. */
+ * in `measured` of its rows with medians, and with what ran when in the last round. What cannot be run says why. The
+ * session's model must be open and its chunks placed. STRETTO_E_STOPPED on request, with the rows of complete rounds;
+ * what a unit says. */
 int plan_check(st_choice *choice, session *s, uint32_t rounds, stretto_error *err);
 
 #endif

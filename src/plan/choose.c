@@ -37,7 +37,10 @@ double st_costs_overlap(const st_costs *costs, uint32_t x, uint32_t y) {
 }
 
 void st_choice_free(st_choice *choice) {
-    for (size_t i = 0; i < choice->n_rows; i++) st_sim_result_free(&choice->rows[i].result);
+    for (size_t i = 0; i < choice->n_rows; i++) {
+        st_sim_result_free(&choice->rows[i].result);
+        free(choice->rows[i].measured.events);
+    }
     free(choice->rows);
     *choice = (st_choice){0};
 }
@@ -479,7 +482,7 @@ static void add_rows(chooser *c) {
 
 int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
               stretto_error *err) {
-    *out = (st_choice){.goal = goal, .workload = *workload};
+    *out = (st_choice){.goal = goal, .workload = *workload, .seed = seed};
     if (workload->streams == 0 || workload->streams > ST_PLAN_STREAMS_MAX || workload->prompt == 0 ||
         workload->generate == 0)
         return st_fail(err, STRETTO_E_USAGE, "a plan wants 1 to %d streams, a prompt and something to generate",

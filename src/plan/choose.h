@@ -19,6 +19,8 @@ extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; en
 typedef struct st_measured {
     bool done;
     double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns;
+    st_sim_event *events; /* [n_events] what ran when in one run, without the host; owned; NULL: not kept */
+    size_t n_events;
     char why[200]; /* it was not run; "": nobody tried */
 } st_measured;
 
@@ -35,11 +37,12 @@ typedef struct st_choice_row {
 typedef struct st_choice {
     enum st_goal goal;
     st_workload workload;
+    uint64_t seed;
     st_choice_row *rows; /* [n_rows] owned: the possible ones from best to worst, then the impossible ones */
     size_t n_rows, n_possible;
     size_t runner_up; /* the best row that differs from the first in more than its host work; n_possible: none */
     size_t cap_rows;
-    char reason[400]; /* why the first is the best, in a sentence; "" when nothing is possible */
+    char reason[480]; /* why the first is the best, in a sentence; "" when nothing is possible */
     /* What overlap factor would change the answer: where the best schedule that uses several units at once and the best
      * that does not are equal. */
     bool turns;      /* there is one between -1 and 1 */

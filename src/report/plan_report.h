@@ -14,6 +14,10 @@ void st_plan_markdown(st_buf *out, const st_choice *choice, const st_costs *cost
 /* Schema stretto-plan/1 (docs/PLAN.md); the caller's reference. */
 json_t *st_plan_json(const st_choice *choice, const st_costs *costs, const st_origin *origin);
 
+/* JSON of trace events for Perfetto and chrome://tracing: what was predicted of each possible schedule and, where it
+ * was run, what was measured; the caller's reference. */
+json_t *st_plan_trace(const st_choice *choice, const st_costs *costs, const st_origin *origin);
+
 /* What a simulation gave, as in "predicted"; units are the schedule's. */
 json_t *st_predicted_json(const st_sim_result *result, const st_schedule *schedule);
 

@@ -68,11 +68,20 @@ typedef struct st_job_result {
     uint64_t prefill_ns, first_token_ns, decode_ns;
 } st_job_result;
 
+/* A pass that is done. */
+typedef struct st_pass_seen {
+    uint32_t station, job; /* job: of its first stream */
+    uint32_t n_rows, n_prompt; /* rows of the pass, and those of prompts among them */
+    const uint64_t *start_ns, *end_ns; /* [n_chunks] of each chunk, on its unit's clock */
+} st_pass_seen;
+
 typedef struct st_streams_events {
     /* On the caller's thread. Each id as soon as it is chosen: non-zero cancels this job. Each job when it ends, in
      * order of completion, whatever its end: non-zero cancels everything, and no more is called. Either may be NULL. */
     int (*on_id)(void *arg, uint32_t job, int32_t id);
     int (*on_result)(void *arg, const st_job_result *result);
+    /* Each pass that is done, before the ids that came of it; may be NULL. */
+    void (*on_pass)(void *arg, const st_pass_seen *pass);
     void *arg;
 } st_streams_events;
 

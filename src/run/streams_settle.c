@@ -183,6 +183,19 @@ void st_flight_failed(st_flight *f, int code, const stretto_error *error) {
     settle_failed(e, f);
 }
 
+static void show(const st_streams *e, const st_flight *f) {
+    uint64_t start[ST_MAX_CHUNKS], end[ST_MAX_CHUNKS];
+    if (!e->events->on_pass || f->n_shares == 0) return;
+    st_pass_seen seen = {.station = (uint32_t)(f->station - e->stations),
+                         .job = f->shares[0].slot->index,
+                         .n_rows = st_pass_rows(f->pass),
+                         .start_ns = start,
+                         .end_ns = end};
+    for (uint32_t i = 0; i < f->n_shares; i++) seen.n_prompt += f->shares[i].prompt ? f->shares[i].n_rows : 0;
+    for (uint32_t i = 0; i < e->o.n_chunks; i++) st_pass_times(f->pass, i, &start[i], &end[i]);
+    e->events->on_pass(e->events->arg, &seen);
+}
+
 void st_flight_settle(st_flight *f) {
     st_streams *e = f->engine;
     stretto_error error = {0};
@@ -196,5 +209,6 @@ void st_flight_settle(st_flight *f) {
     e->in_flight--;
     e->stats.n_passes++;
     e->stats.n_rows += st_pass_rows(f->pass);
+    show(e, f);
     for (uint32_t i = 0; i < f->n_shares; i++) settle_share(e, f, &f->shares[i], now);
 }

@@ -124,9 +124,30 @@ class Plan(support.CommandTest):
         self.assertEqual(again["costs"], got["costs"])
         self.assertTrue(re.match("1 stream, 8 tokens", self.done("plan", "--costs", path, "-p", 8).decode().split("\n")[1]))
 
+    def check_trace(self, path, got):
+        """Each schedule is there as predicted and as measured, and no unit does two things at once."""
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+        for row in got["schedules"]:
+            if row["possible"]:
+                self.assertIn("predicted: " + row["title"], names)
+                self.assertEqual("measured: " + row["title"] in names, "measured" in row)
+        tracks = {}
+        for e in events:
+            if e["ph"] == "X":
+                self.assertGreaterEqual(e["dur"], 0)
+                tracks.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["ts"] + e["dur"]))
+        for track in tracks.values():
+            track.sort()
+            for (_, end), (start, _) in zip(track, track[1:]):
+                self.assertLessEqual(end, start + 0.01)
+
     def test_checked(self):
         words = ("plan", "-m", LLAMA, "--for", "throughput", "-k", 3, "-p", 8, "-n", 8, "--chunks", 2, "--check", "-r", 1)
-        got = self.done_json(*words)
+        path = os.path.join(self.folder.name, "trace.json")
+        got = self.done_json(*words, "--trace", path)
+        self.check_trace(path, got)
         run = [s for s in got["schedules"] if s["possible"]]
         self.assertGreater(len(run), 1)
         for row in run:
