@@ -271,6 +271,16 @@ class Terminal(support.CommandTest):
         self.assertIn("headroom", shown)
         self.assertNotIn("auditing", shown)
 
+    def test_progress_of_a_probe_is_one_line_of_80_columns(self):
+        words = ["probe", "-m", LLAMA, "--quick", "--rounds", "40", "--pairs", "1,3", "--arrangement", "one-unit"]
+        parts = self.on_terminal(*words).split("\r\x1b[K")
+        lines, shown = parts[1:-1], parts[-1]
+        self.assertLess(max(map(len, lines)), 80)
+        self.assertFalse([line for line in lines if "\n" in line])
+        told = [line for line in lines if re.match(r"probing 1 \|\| 3, one unit: round \d+ of about 40\b.*, \d+ s left$", line)]
+        self.assertTrue(told, lines)
+        self.assertNotIn("probing", shown)
+
     def test_no_progress_on_a_dumb_terminal(self):
         self.assertNotIn("\x1b", self.on_terminal("audit", "-m", LLAMA, "-r", "3", TERM="dumb"))
 

@@ -207,13 +207,15 @@ static void batches_have_one_side(void **state) {
     assert_int_equal(count(out.data, "class=\"limit\""),
                      4); /* three strips of factors, one of time: a batch has none */
     st_buf_free(&out);
+    st_probe_row kept = r.record.rows[0];
     r.record.rows[0] = r.record.rows[1]; /* batches alone ask another question */
     r.record.n_rows = 1;
     st_probe_html(&out, &r.record, NULL);
     assert_non_null(strstr(out.data, "<h2>Can several tokens of <bdi>1</bdi> share a call?</h2>"));
     assert_int_equal(count(out.data, "<figure>"), 1);
     st_buf_free(&out);
-    r.record.n_rows = 0;
+    r.record.rows[0] = kept;
+    r.record.n_rows = 2;
     rig_close(&r);
 }
 

@@ -215,6 +215,34 @@ static void no_json_is_refused(void **state) {
     assert_int_equal(st_probe_read(&record, &source, "", ST_PROBE_READ_MAX + 1, &err), STRETTO_E_INPUT);
 }
 
+/* Whatever bytes are changed, a report is read or refused. */
+static void broken_reports_do_no_harm(void **state) {
+    (void)state;
+    rig r;
+    st_rng rng;
+    st_buf text = {0};
+    machine_open(&r);
+    st_json_write(&text, st_probe_json(&r.record, &origin), true);
+    st_rng_seed(&rng, 5);
+    for (unsigned i = 0; i < 400; i++) {
+        static const char bytes[] = "0-9eE.,:[]{}\"\\ \x01\xff";
+        char *copy = malloc(text.len);
+        size_t len = st_rng_below(&rng, 4) ? text.len : st_rng_below(&rng, text.len);
+        st_probe_record record;
+        st_probe_source source;
+        stretto_error err = {0};
+        memcpy(copy, text.data, text.len);
+        for (uint64_t k = 1 + st_rng_below(&rng, 3); k > 0; k--)
+            copy[st_rng_below(&rng, text.len)] = bytes[st_rng_below(&rng, sizeof bytes - 1)];
+        int code = st_probe_read(&record, &source, copy, len, &err);
+        assert_true(code == STRETTO_OK || (code == STRETTO_E_INPUT && *err.text));
+        st_probe_record_free(&record);
+        free(copy);
+    }
+    st_buf_free(&text);
+    rig_close(&r);
+}
+
 /* Names end on terminals. */
 static void control_characters_are_taken_out(void **state) {
     (void)state;
@@ -234,9 +262,9 @@ static void control_characters_are_taken_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read),         cmocka_unit_test(batches_and_processes_are_read),
-        cmocka_unit_test(what_is_wrong_is_named),           cmocka_unit_test(no_json_is_refused),
-        cmocka_unit_test(control_characters_are_taken_out),
+        cmocka_unit_test(what_was_written_is_read),  cmocka_unit_test(batches_and_processes_are_read),
+        cmocka_unit_test(what_is_wrong_is_named),    cmocka_unit_test(no_json_is_refused),
+        cmocka_unit_test(broken_reports_do_no_harm), cmocka_unit_test(control_characters_are_taken_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
