@@ -137,6 +137,7 @@ static int measure(probe_work *w, stretto_error *err) {
         .n_units = w->plan.n_units,
         .controls = w->plan.controls,
         .peaks = w->plan.quick ? NULL : w->plan.peaks,
+        .costs = w->plan.costs,
         .unpinned = w->plan.unpinned,
         .jobs = w->plan.jobs,
         .n_jobs = w->plan.n_jobs,

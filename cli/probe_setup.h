@@ -43,6 +43,7 @@ typedef struct probe_plan {
     unsigned twins[CLI_LANES_MAX]; /* [n_units - n_lanes] the lane that each process is like */
     bool quick;                    /* nothing beside the rows is measured: no peaks, no controls */
     st_unit_peaks *peaks;          /* [n_units] */
+    st_costs *costs;               /* NULL where they are not measured */
     st_unit **unpinned;            /* [n_units] lanes whose threads may wander; NULL where none is needed */
     probe_controls *own_controls;  /* [n_lanes] */
     st_step clock;
@@ -68,6 +69,11 @@ int probe_pairs_parse(probe_plan *plan, const char *text, stretto_error *err);
  * kept. The session's chunks must be placed. */
 int probe_plan_build(probe_plan *plan, stretto_error *err);
 void probe_plan_free(probe_plan *plan); /* before session_close */
+
+/* Part of probe_plan_build, while the lanes are open: times of all chunks on the lanes of the jobs, and on one lane of
+ * the cores of both of a pair. plan->costs stays NULL where the model's context is too small. */
+int probe_costs_measure(probe_plan *plan, stretto_error *err);
+void probe_costs_free(st_costs *costs); /* NULL is fine */
 
 /* Parts of probe_plan_build: what is to be known of the units that the jobs use, and the processes. */
 int probe_units_open(probe_plan *plan, stretto_error *err);

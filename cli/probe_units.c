@@ -178,6 +178,8 @@ int probe_units_open(probe_plan *plan, stretto_error *err) {
     int rc = know_units(plan, err);
     if (rc) return rc;
     describe_controls(plan);
+    if (!plan->quick && !atomic_load(plan->s->cx->stop)) rc = probe_costs_measure(plan, err);
+    if (rc) return rc;
     if (plan->n_units > plan->n_lanes) rc = cli_lanes_pause(lanes, open_processes, plan, err);
     if (rc) return rc;
     memcpy(plan->units, lanes->units, lanes->n * sizeof *plan->units);
@@ -196,4 +198,5 @@ void probe_units_close(probe_plan *plan) {
     free(plan->peaks);
     free(plan->own_controls);
     free(plan->control_steps);
+    probe_costs_free(plan->costs);
 }

@@ -7,6 +7,7 @@
 #include "probe/conditions.h"
 #include "probe/rounds.h"
 #include "probe/verdict.h"
+#include "probe/worth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,8 +172,11 @@ static int measure(st_probe_record *record, const st_probe_setup *setup, bool *r
     int code = st_controls_measure(record, setup, err);
     int rows = code == STRETTO_E_MEMORY ? code : rows_measure(record, setup, ran, code == STRETTO_OK ? err : NULL);
     causes_find(record, setup);
+    stretto_error problem;
+    int worth = st_worth_set(record, setup->costs, &problem);
     record->duration_ns = st_clock_now(&setup->clock) - begin;
-    return code != STRETTO_OK ? code : rows;
+    if (code == STRETTO_OK) code = rows;
+    return code != STRETTO_OK || worth == STRETTO_OK ? code : st_fail(err, worth, "%s", problem.text);
 }
 
 int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err) {

@@ -5,6 +5,7 @@
 #define ST_PROBE_PROBE_H
 
 #include "base/host.h"
+#include "plan/cost.h"
 #include "probe/record.h"
 #include "unit/unit.h"
 
@@ -53,8 +54,9 @@ typedef struct st_probe_setup {
     unsigned n_jobs;
     const st_probe_side *controls; /* [ST_CONTROL_COUNT], steps that are NULL are left out; NULL: there are none */
     const st_unit_peaks *peaks; /* [n_units], copied to the record; without a name: of a unit that is not known; NULL */
-    st_unit *const *unpinned;   /* [n_units] units like the others whose threads may wander, NULL where there is none;
-                                   NULL: nowhere */
+    const st_costs *costs; /* of the whole chain, by the units' names; NULL: not known, nor is what pairs are worth */
+    st_unit *const *unpinned; /* [n_units] units like the others whose threads may wander, NULL where there is none;
+                                 NULL: nowhere */
     /* Brings the caches to the state of a real step before every timed arm, untimed; NULL: caches stay warm. */
     void (*evict)(void *arg, const st_probe_job *job);
     void *evict_arg;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/usage.h"
+#include "plan/break_even.h"
 #include "probe/arrangement.h"
 #include "stat/stat.h"
 #include "stretto/error.h"
@@ -71,8 +72,8 @@ enum st_cause {
     ST_CAUSE_COUNT
 };
 
-/* What a pair would be used for. */
-enum st_use { ST_USE_ONE_STREAM, ST_USE_PREFILL, ST_USE_STREAMS, ST_USE_COUNT };
+/* What a pair would be used for: the planner's enum st_use. */
+enum { ST_USE_COUNT = ST_USES };
 
 enum st_worth_verdict {
     ST_WORTH_UNKNOWN, /* the costs that it takes were not measured */
@@ -86,8 +87,8 @@ typedef struct st_worth {
     enum st_worth_verdict verdict;
     bool has_break_even;
     double break_even; /* the overlap factor at which the best schedule with both units is as good as the best without;
-                          above 1: no overlap would pay */
-    char reason[240];  /* a sentence without full stop; "" when unknown */
+                          there is none where even perfect overlap does not pay, -1 where any does */
+    char reason[320];  /* a sentence without full stop; "" when unknown */
 } st_worth;
 
 enum st_stop {

@@ -370,6 +370,17 @@ class Probe(support.CommandTest):
             self.assertIn(key, got)
         self.assertGreater(got["join_ns"], 0)
         self.check_units(got)
+        for row in got["pairs"]:
+            for use, worth in row["worth"].items():
+                self.assertIn(use, ("one_stream", "prefill", "streams"))
+                self.assertIn(worth["verdict"], ("pays", "does not pay", "impossible", "undecided"))
+                self.assertTrue(worth["reason"])
+                self.assertIn("break_even", worth)
+        self.assertEqual(set(rows["one-unit"]["worth"]), {"one_stream", "prefill", "streams"})
+        self.assertEqual(
+            rows["one-unit"]["worth"]["one_stream"]["reason"],
+            "token, 1, 2, 3, 4, token is a chain: nothing can run beside it",
+        )
 
     def check_units(self, got):
         """What the rows' units give at most, and the controls of each pair of them."""
