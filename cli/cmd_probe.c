@@ -5,6 +5,7 @@
 #include "job.h"
 #include "json_out.h"
 #include "outputs.h"
+#include "probe_fresh.h"
 #include "probe_setup.h"
 #include "report/probe_report.h"
 
@@ -19,6 +20,7 @@ typedef struct probe_options {
     double precision;
     uint64_t seed;
     bool json, quick;
+    uint32_t fresh, fresh_part;
 } probe_options;
 
 #define WARNINGS_SHOWN 6 /* a busy machine earns one for each row, and the first say it */
@@ -113,8 +115,7 @@ static int prepare(probe_work *w, stretto_error *err) {
     session *s = &w->s;
     w->plan.s = s;
     w->plan.own_units = w->session.units || w->session.place;
-    int rc = parse_budget(w, err);
-    if (!rc) rc = choose_arrangements(w, err);
+    int rc = choose_arrangements(w, err);
     if (!rc) rc = session_open_file(s, w->cx, &w->session, err);
     if (!rc) rc = session_open_model(s, err);
     if (!rc) rc = session_place(s, false, err);
@@ -122,9 +123,7 @@ static int prepare(probe_work *w, stretto_error *err) {
     if (!rc && !w->plan.own_units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
     w->plan.depth = w->o->depth;
     w->plan.quick = w->o->quick;
-    if (!rc) rc = probe_plan_build(&w->plan, err);
-    if (!rc) rc = open_outputs(w, err);
-    return rc ? rc : write_job(w, err);
+    return rc ? rc : probe_plan_build(&w->plan, err);
 }
 
 static int measure(probe_work *w, stretto_error *err) {
@@ -203,10 +202,34 @@ static int report(probe_work *w, const st_origin *origin, stretto_error *err) {
     return rc;
 }
 
+/* In this process, or in several new ones. The files are opened once it is known that there is something to measure,
+ * and before it is. */
+static int obtain(probe_work *w, stretto_error *err) {
+    int rc = parse_budget(w, err);
+    if (w->o->fresh > 1 && !w->o->fresh_part) {
+        if (!rc) rc = st_host_read(&w->s.lanes.host, "", err);
+        if (!rc) rc = open_outputs(w, err);
+        if (!rc) rc = write_job(w, err);
+        return rc ? rc : probe_fresh(w->cx, w->o->fresh, (double)w->budget_ns * 1e-9, w->o->seed, &w->record, err);
+    }
+    if (!rc) rc = prepare(w, err);
+    if (!rc && !w->o->fresh_part) rc = open_outputs(w, err);
+    if (!rc && !w->o->fresh_part) rc = write_job(w, err);
+    return rc ? rc : measure(w, err);
+}
+
+/* One of several processes: its record is all that is wanted of it. */
+static int part(probe_work *w, stretto_error *err) {
+    stretto_error problem;
+    probe_part_begin();
+    int rc = obtain(w, err);
+    int sent = w->record.n_rows ? probe_part_end(&w->record, &problem) : STRETTO_OK;
+    return rc || !sent ? rc : st_fail(err, sent, "%s", problem.text);
+}
+
 static int probe(probe_work *w, stretto_error *err) {
-    int rc = prepare(w, err);
-    if (rc) return rc;
-    rc = measure(w, err);
+    if (w->o->fresh_part) return part(w, err);
+    int rc = obtain(w, err);
     if (w->record.n_rows == 0) return rc;
     st_origin origin = cli_origin(w->cx, &w->s.lanes.host);
     origin.seed = &w->o->seed;
@@ -270,12 +293,16 @@ static const cli_option probe_table[] = {
              "of so many tokens against as many single calls)"},
     {.name = "rounds", .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .most = 1000000,
      .help = "rounds of each row (as many as the interval needs otherwise: 10, 20, 40, ...)"},
-    {.name = "budget", .kind = CLI_TEXT, .shape = CLI_SHAPE_NUMBER, .at = AT(budget), .value = "S", .preset = "15",
+    {.name = "budget", .kind = CLI_TEXT, .shape = CLI_SHAPE_NUMBER, .at = AT(budget), .value = "S", .preset = "12",
      .help = "seconds for all rows together; 0: no limit"},
     {.name = "precision", .kind = CLI_NUMBER, .at = AT(precision), .value = "W", .preset = "0.04", .most = 10,
      .help = "width of the interval that is narrow enough"},
     {.name = "cache", .kind = CLI_CHOICE, .at = AT(cache), .value = "STATE", .choices = "step|warm", .preset = "step",
      .help = "step: the rest of the model is read before each measurement, as in a real step; warm: it is not"},
+    {.name = "fresh", .kind = CLI_COUNT, .at = AT(fresh), .value = "N", .most = 100,
+     .help = "the whole probe in N new processes, whose results are combined: shows what differs from run to run"},
+    {.name = "fresh-part", .kind = CLI_COUNT, .not_in_job = true, .at = AT(fresh_part), .value = "I", .hidden = true,
+     .help = "one of them: hands its record over"},
     {.name = "quick", .kind = CLI_FLAG, .at = AT(quick),
      .help = "only the rows: neither what the units give at most nor controls, without which some causes stay "
              "unexplained"},

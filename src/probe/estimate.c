@@ -84,12 +84,28 @@ static double arm_median(const st_probe_row *row, enum st_arm arm, double *scrat
     return st_median(scratch, row->n_rounds);
 }
 
+static unsigned last_process(const st_probe_row *row) {
+    return row->rounds[row->n_rounds - 1].process;
+}
+
+/* Rounds of one process are alike in ways that those of two are not. */
+static int interval_of_groups(const st_probe_row *row, const st_estimate_options *options, const double *values,
+                              st_rng *rng, st_interval *out, stretto_error *err) {
+    unsigned *process = st_alloc(row->n_rounds, sizeof *process);
+    if (!process) return st_fail_memory(err, "an estimate", row->n_rounds * sizeof *process);
+    for (size_t i = 0; i < row->n_rounds; i++) process[i] = row->rounds[i].process;
+    int code = st_bootstrap_groups(values, process, row->n_rounds, options->level, options->resamples, rng, out, err);
+    st_free(process);
+    return code;
+}
+
 static int interval_of(const st_probe_row *row, round_fn fn, const st_estimate_options *options, double *scratch,
                        st_interval *out, stretto_error *err) {
     st_rng rng;
     st_rng_seed(&rng, options->seed);
-    return st_bootstrap_median(column(row, fn, scratch), row->n_rounds, options->level, options->resamples, &rng, out,
-                               err);
+    column(row, fn, scratch);
+    if (last_process(row) != row->rounds[0].process) return interval_of_groups(row, options, scratch, &rng, out, err);
+    return st_bootstrap_median(scratch, row->n_rounds, options->level, options->resamples, &rng, out, err);
 }
 
 static int factors(st_probe_row *row, const st_estimate_options *options, double *scratch, stretto_error *err) {
@@ -166,6 +182,7 @@ int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stret
         code = st_fail_memory(err, "an estimate", n * (2 * sizeof *values + sizeof *marked));
         goto end;
     }
+    for (size_t i = 0; i < n; i++) row->rounds[i].outliers = 0;
     for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++)
         if (row->arms & 1u << arm) arm_numbers(row, arm, values, scratch, marked);
     flag_rounds(row);

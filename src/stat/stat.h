@@ -54,4 +54,10 @@ double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *
 int st_bootstrap_median(const double *x, size_t n, double level, unsigned resamples, st_rng *rng, st_interval *out,
                         stretto_error *err);
 
+/* The same for values that come in groups (rounds of several processes), whose values are alike among themselves:
+ * groups are drawn, and then values of each drawn group, so that what differs from group to group is in the interval
+ * (the two-level bootstrap of Kalibera & Jones 2013). group[n]: equal for neighbours of one group. */
+int st_bootstrap_groups(const double *x, const unsigned *group, size_t n, double level, unsigned resamples, st_rng *rng,
+                        st_interval *out, stretto_error *err);
+
 #endif

@@ -477,6 +477,29 @@ class Probe(support.CommandTest):
         self.fails(USAGE, "probe", "-m", LLAMA, "--budget", "soon", says="soon")
         self.fails(FAILED, "probe", "-m", LLAMA, "-o", "/proc/nowhere", says="/proc/nowhere")
 
+    def test_fresh_processes_are_combined(self):
+        words = ["probe", "-m", LLAMA, "--quick", "--rounds", "3", "--pairs", "1,3", "--arrangement", "one-unit"]
+        got = self.done_json(*words, "--fresh", "3", "--seed", "5")
+        self.assertEqual((got["processes"], got["seed"]), (3, 5))
+        (row,) = got["pairs"]
+        self.assertEqual(row["rounds"], 9)
+        self.assertEqual(row["samples"]["process"], [0, 0, 0, 1, 1, 1, 2, 2, 2])
+        self.check_row(row, 9)
+        self.fails(USAGE, *words[:3], "--pairs", "1,9", "--fresh", "2", says="process 1 failed")
+
+    def test_interrupted_in_fresh_processes(self):
+        process = subprocess.Popen(
+            [STRETTO, "probe", "-m", LLAMA, "--quick", "--rounds", "1000000", "--budget", "0", "--fresh", "3", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+        )
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)  # to the parent only: it tells the part
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertTrue(json.loads(out)["pairs"][0]["samples"]["parallel_ns"])
+
     def test_full_disk_for_a_report(self):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("/dev/full", os.path.join(folder, "probe.json"))
