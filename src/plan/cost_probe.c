@@ -49,6 +49,7 @@ static bool read_row(st_json_in *in, const st_json_value *item, probe_row *row) 
         if (row->n_sides == 2) row->slowdown[i] = st_json_number(in, item, keys[i][3], 1e-3, 1e6);
         if (st_json_has(item, keys[i][4])) row->bytes[i] = st_json_integer(in, item, keys[i][4], 0, 1ull << 50);
     }
+    if (strncmp(row->unit[1], "process:", 8) == 0) return false; /* the cores of another unit, in another process */
     if (row->n_sides == 1) {
         row->k = (uint32_t)st_json_integer(in, item, "k", 2, ST_COST_TOKENS_MAX);
         row->batched_ns = st_json_number(in, item, "batched_ns", 1, NS_MAX);

@@ -500,6 +500,34 @@ class Probe(support.CommandTest):
         self.assertEqual(process.returncode, INTERRUPTED, errors)
         self.assertTrue(json.loads(out)["pairs"][0]["samples"]["parallel_ns"])
 
+    def test_a_process_that_dies_ends_its_row_and_keeps_the_rounds(self):
+        if CORES < 2:
+            self.skipTest("one core")
+        words = ["--quick", "--arrangement", "processes", "--pairs", "1,3", "--rounds", "1000000", "--budget", "0"]
+        process = subprocess.Popen(
+            [STRETTO, "probe", "-m", LLAMA, *words, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+        )
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        while process.poll() is None:
+            with open(children, encoding="ascii") as file:
+                found = file.read().split()
+            if found:
+                break
+            time.sleep(0.02)
+        time.sleep(2)
+        os.kill(int(found[0]), signal.SIGKILL)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, FAILED, errors)
+        self.assertIn(b"was ended by signal 9", errors)
+        (row,) = json.loads(out)["pairs"]
+        self.assertEqual(row["stop"], "error")
+        self.assertIn("process:", row["error"])
+        self.assertEqual(len(row["samples"]["parallel_ns"]), row["rounds"])
+        self.assertGreater(row["rounds"], 0)
+
     def test_full_disk_for_a_report(self):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("/dev/full", os.path.join(folder, "probe.json"))

@@ -158,6 +158,9 @@ static const char probe[] =
     "  \"solo_a_ns\": 50, \"solo_b_ns\": 30, \"slowdown_a\": 1.0, \"slowdown_b\": 2.7, \"bytes_a\": 400},"
     " {\"a\": \"1\", \"b\": \"3\", \"arrangement\": \"two-units\", \"unit_a\": \"cpu:0\", \"unit_b\": \"cpu:1\","
     "  \"solo_a_ns\": 100, \"solo_b_ns\": 60, \"slowdown_a\": 1.4, \"slowdown_b\": 2.0},"
+    " {\"a\": \"1\", \"b\": \"3\", \"arrangement\": \"processes\", \"unit_a\": \"cpu:0\", \"unit_b\": "
+    "\"process:cpu:1\","
+    "  \"solo_a_ns\": 90, \"solo_b_ns\": 61, \"slowdown_a\": 1.0, \"slowdown_b\": 1.0},"
     " {\"a\": \"1\", \"arrangement\": \"batch-4\", \"unit_a\": \"cpu:0+1\", \"k\": 4, \"solo_a_ns\": 51, "
     "\"batched_ns\": 80},"
     " {\"a\": \"1\", \"b\": \"2\", \"arrangement\": \"async\", \"unit_a\": \"\", \"stop\": \"skipped\"}]}";

@@ -345,43 +345,124 @@ static void an_alternating_loser_is_seen(void **state) {
     assert_int_equal(row.classes[ST_CLASS_A_FIRST], 5);
 }
 
-static const st_mock_options rough = {
-    .sigma = 0.01, .outlier_share = 0.03, .outlier_factor = 2, .wave = 0.03, .wave_ns = 300 * MS, .drift_per_s = 0.005};
+/* A machine and its two units, and what is to be found out about them. */
+typedef struct world {
+    const char *name;
+    st_mock_options machine; /* without its noise */
+    st_mock_unit_options units[2];
+    unsigned n_units;
+    bool chilled; /* caches are cold before each arm */
+    double factor;
+    enum st_overlap verdict;
+    enum st_cause cause;
+} world;
+
+static const unsigned core_0[] = {0}, both_cores[] = {0, 1};
+
+static const world worlds[] = {
+    {"fifo", {0}, {{.name = "m:0"}}, 1, false, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_FIFO},
+    {"sliced",
+     {0},
+     {{.name = "m:0", .kind = ST_MOCK_TIME_SLICED}},
+     1,
+     false,
+     0,
+     ST_OVERLAP_SERIALISES,
+     ST_CAUSE_TIME_SLICED},
+    {"independent", {0}, {{.name = "m:0"}, {.name = "m:1"}}, 2, false, 1, ST_OVERLAP_OVERLAPS, ST_CAUSE_TRUE_OVERLAP},
+    /* wants of 0.9 and 0.6 where 1 is to be had */
+    {"bandwidth",
+     {.bytes_per_ns = 1},
+     {{.name = "m:0"}, {.name = "m:1"}},
+     2,
+     false,
+     0.5,
+     ST_OVERLAP_OVERLAPS,
+     ST_CAUSE_BANDWIDTH},
+    {"oversubscribed",
+     {.oversubscribed = 0.2},
+     {{.name = "m:0", .cores = both_cores, .n_cores = 2}, {.name = "m:1", .cores = both_cores, .n_cores = 2}},
+     2,
+     false,
+     -0.4,
+     ST_OVERLAP_INTERFERES,
+     ST_CAUSE_OVERSUBSCRIPTION},
+    {"one core",
+     {0},
+     {{.name = "m:0", .cores = core_0, .n_cores = 1}, {.name = "m:1", .cores = core_0, .n_cores = 1}},
+     2,
+     false,
+     0,
+     ST_OVERLAP_SERIALISES,
+     ST_CAUSE_ONE_CORE},
+    {"cache",
+     {.cold = 0.5},
+     {{.name = "m:0"}, {.name = "m:1"}},
+     2,
+     true,
+     0.5,
+     ST_OVERLAP_OVERLAPS,
+     ST_CAUSE_SHARED_CACHE},
+    {"clock",
+     {.together = 0.5},
+     {{.name = "m:0"}, {.name = "m:1"}},
+     2,
+     false,
+     0.5,
+     ST_OVERLAP_OVERLAPS,
+     ST_CAUSE_CLOCK},
+};
+
+/* Noise, outliers, slow phases and drift. Steps that take longer want less bandwidth, which then slows them less: where
+ * that is what matters they stay small. */
+static st_mock_options roughened(const world *w, uint64_t seed) {
+    st_mock_options machine = w->machine;
+    bool shared = machine.bytes_per_ns > 0;
+    machine.seed = seed;
+    machine.sigma = 0.01;
+    machine.outlier_share = 0.03;
+    machine.outlier_factor = 2;
+    machine.wave = shared ? 0.005 : 0.03;
+    machine.wave_ns = 300 * MS;
+    machine.drift_per_s = shared ? 0.001 : 0.005;
+    return machine;
+}
+
+static bool world_is_seen(const world *w, uint64_t seed, bool *covered) {
+    static st_core cores[2] = {{.cpu = 0, .core = 0}, {.cpu = 1, .core = 1}};
+    static const st_host host = {.cores = cores, .n_cores = 2, .max_threads = 2};
+    rig r;
+    bool reads = w->machine.bytes_per_ns > 0;
+    rig_open(&r, roughened(w, seed), w->units, w->n_units,
+             (rig_pair){.a_ns = 10 * MS,
+                        .b_ns = 20 * MS,
+                        .a_bytes = reads ? 9 * MS : MS / 10,
+                        .b_bytes = reads ? 12 * MS : MS / 10});
+    rig_controls(&r, 0.9);
+    r.setup.seed = seed;
+    r.setup.host = &host;
+    r.setup.evict = w->chilled ? chill : NULL;
+    r.setup.evict_arg = r.machine;
+    st_probe_row *row = rig_run(&r);
+    bool seen = row->verdict == w->verdict && row->cause == w->cause;
+    *covered = row->overlap.lo - 0.015 <= w->factor && w->factor <= row->overlap.hi + 0.015;
+    rig_close(&r);
+    return seen;
+}
 
 static void noise_changes_no_verdict_and_no_cause(void **state) {
     (void)state;
-    static const struct {
-        const st_mock_unit_options *units;
-        unsigned n_units;
-        double bytes_per_ns, factor;
-        enum st_overlap verdict;
-        enum st_cause cause;
-    } cases[] = {
-        {&fifo, 1, 0, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_FIFO},
-        {&sliced, 1, 0, 0, ST_OVERLAP_SERIALISES, ST_CAUSE_TIME_SLICED},
-        {two, 2, 0, 1, ST_OVERLAP_OVERLAPS, ST_CAUSE_TRUE_OVERLAP},
-        {two, 2, 1, 0.5, ST_OVERLAP_OVERLAPS, ST_CAUSE_BANDWIDTH}, /* 0.9 + 0.6 of a bandwidth of 1 */
-    };
-    unsigned right = 0, covered = 0, all = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (uint64_t seed = 1; seed <= 25; seed++, all++) {
-            st_mock_options machine = rough;
-            machine.seed = seed;
-            machine.bytes_per_ns = cases[i].bytes_per_ns;
-            if (cases[i].bytes_per_ns > 0) machine.wave = machine.drift_per_s = 0; /* slower steps would want less */
-            rig r;
-            rig_open(&r, machine, cases[i].units, cases[i].n_units,
-                     (rig_pair){.a_ns = 10 * MS, .b_ns = 20 * MS, .a_bytes = 9 * MS, .b_bytes = 12 * MS});
-            r.setup.seed = seed;
-            rig_controls(&r, 0.9);
-            st_probe_row *row = rig_run(&r);
-            right += row->verdict == cases[i].verdict && row->cause == cases[i].cause;
-            covered += row->overlap.lo - 0.01 <= cases[i].factor && cases[i].factor <= row->overlap.hi + 0.01;
-            rig_close(&r);
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+        unsigned right = 0, held = 0;
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            bool covered;
+            right += world_is_seen(&worlds[i], seed, &covered);
+            held += covered;
         }
-    assert_int_equal(all, 100);
-    assert_in_range(right, 97, 100);
-    assert_in_range(covered, 93, 100);
+        if (right < 38 || held < 36)
+            fail_msg("%s: verdict and cause right in %u, factor in the interval in %u of 40", worlds[i].name, right,
+                     held);
+    }
 }
 
 /* A device whose true factor lies at the threshold: each probe is undecided exactly when its interval holds it. */
