@@ -24,6 +24,11 @@
 #define END_NS 2000000000u    /* until it must have ended */
 #define LOOK_NS 100000000     /* how often the listener looks whether it lives */
 
+typedef struct process_queue {
+    st_queue queue; /* first member */
+    struct process_queue *next;
+} process_queue;
+
 typedef struct process_unit {
     st_unit unit; /* first member */
     st_unit_info info;
@@ -36,7 +41,8 @@ typedef struct process_unit {
     bool listening; /* started with the first queue */
     atomic_bool closing;
     pthread_mutex_t lock; /* over what follows, and over posting */
-    atomic_bool gone;     /* the other process has ended and was reaped; `why` is set */
+    process_queue *queues;
+    atomic_bool gone; /* the other process has ended and was reaped; `why` is set */
     char why[96];
     st_event *events[PROCESS_PENDING];
     atomic_uint done; /* messages whose events are completed; moved by the listener */
@@ -89,8 +95,11 @@ static void complete_next(process_unit *p, bool failed) {
     st_event_complete(event, code, &error, name);
 }
 
+/* What has ended was posted: reading that number, too, makes what its poster wrote visible here without a detour
+ * through the other process. */
 static void complete_all(process_unit *p, bool failed) {
-    unsigned until = failed ? atomic_load(&p->box->posted) : atomic_load(&p->box->ended);
+    unsigned ended = atomic_load(&p->box->ended), posted = atomic_load(&p->box->posted);
+    unsigned until = failed ? posted : ended;
     while ((int)(until - atomic_load(&p->done)) > 0) complete_next(p, failed); /* those that failed never ended */
 }
 
@@ -119,25 +128,32 @@ static void process_info(const st_unit *unit, st_unit_info *info) {
 
 static int process_queue_open(st_unit *unit, st_queue **out, stretto_error *err) {
     process_unit *p = (process_unit *)unit;
-    st_queue *queue = st_alloc(1, sizeof *queue);
+    process_queue *queue = st_alloc(1, sizeof *queue);
     if (!queue) return st_fail_memory(err, "a queue", sizeof *queue);
-    queue->unit = unit;
+    queue->queue.unit = unit;
     pthread_mutex_lock(&p->lock);
     int code = p->listening ? STRETTO_OK : st_thread_start(&p->listener, listen, p, "st-process", err);
     p->listening = code == STRETTO_OK;
+    if (code == STRETTO_OK) {
+        queue->next = p->queues;
+        p->queues = queue;
+        *out = &queue->queue;
+    }
     pthread_mutex_unlock(&p->lock);
-    if (code == STRETTO_OK)
-        *out = queue;
-    else
-        st_free(queue);
+    if (code != STRETTO_OK) st_free(queue);
     return code;
 }
 
-static void process_queue_close(st_queue *queue) {
-    process_unit *p = (process_unit *)queue->unit;
+static void process_queue_close(st_queue *base) {
+    process_unit *p = (process_unit *)base->unit;
     unsigned until = atomic_load(&p->box->posted);
     while ((int)(atomic_load(&p->done) - until) < 0) nap();
-    st_free(queue);
+    pthread_mutex_lock(&p->lock);
+    process_queue **at = &p->queues;
+    while (&(*at)->queue != base) at = &(*at)->next;
+    *at = (*at)->next;
+    pthread_mutex_unlock(&p->lock);
+    st_free(base);
 }
 
 static bool known(const process_unit *p, const st_step *step) {
@@ -214,6 +230,10 @@ static void process_end(process_unit *p) {
 }
 
 static void process_free(process_unit *p) {
+    for (process_queue *queue = p->queues, *next; queue; queue = next) {
+        next = queue->next;
+        st_free(queue);
+    }
     if (p->box) munmap(p->box, sizeof *p->box);
     pthread_mutex_destroy(&p->lock);
     st_free(p->steps);
