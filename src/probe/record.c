@@ -138,6 +138,7 @@ void st_probe_record_free(st_probe_record *record) {
     st_free(record->rows);
     st_free(record->unit_pairs);
     st_free(record->peaks);
+    st_free(record->costs);
     st_buf_free(&record->warnings);
     *record = (st_probe_record){0};
 }

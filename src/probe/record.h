@@ -188,6 +188,14 @@ typedef struct st_unit_pair {
     st_control_result controls[ST_CONTROL_COUNT];
 } st_unit_pair;
 
+/* What one chunk costs alone on one unit: of a call of so many tokens, in steps of the whole model. */
+typedef struct st_solo_cost {
+    char chunk[ST_PROBE_NAME], unit[ST_PROBE_NAME];
+    bool prefill; /* tokens of a prompt; else rows that are decoded */
+    unsigned tokens;
+    double ns;
+} st_solo_cost;
+
 /* What a unit can do at most, measured once. */
 typedef struct st_unit_peaks {
     char unit[ST_PROBE_NAME];
@@ -220,6 +228,8 @@ typedef struct st_probe_record {
     size_t n_unit_pairs;
     st_unit_peaks *peaks; /* [n_peaks] owned: of the rows' units */
     size_t n_peaks;
+    st_solo_cost *costs; /* [n_costs] owned: what the break-evens were found from */
+    size_t n_costs;
     unsigned n_processes; /* whose rounds are in the rows; at least 1 */
     double join_ns;       /* from the common start of a pair of steps that do nothing until both are known to be done:
                              what joining and dispatch cost; 0: not measured */

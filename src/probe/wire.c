@@ -14,7 +14,7 @@
 /* What both sides must agree on, and how much follows. */
 typedef struct wire_head {
     char magic[8];
-    uint64_t record_bytes, row_bytes, round_bytes, unit_pair_bytes, peaks_bytes;
+    uint64_t record_bytes, row_bytes, round_bytes, unit_pair_bytes, peaks_bytes, cost_bytes;
     uint64_t warnings;
 } wire_head;
 
@@ -23,7 +23,8 @@ static const wire_head own_head = {.magic = "stprobe",
                                    .row_bytes = sizeof(st_probe_row),
                                    .round_bytes = sizeof(st_round),
                                    .unit_pair_bytes = sizeof(st_unit_pair),
-                                   .peaks_bytes = sizeof(st_unit_peaks)};
+                                   .peaks_bytes = sizeof(st_unit_peaks),
+                                   .cost_bytes = sizeof(st_solo_cost)};
 
 /* ---- bytes ---- */
 
@@ -74,7 +75,9 @@ int st_record_send(int fd, const st_probe_record *record, stretto_error *err) {
     if (code == STRETTO_OK && head.warnings) code = write_all(fd, record->warnings.data, head.warnings, err);
     size_t pairs = record->n_unit_pairs * sizeof *record->unit_pairs, peaks = record->n_peaks * sizeof *record->peaks;
     if (code == STRETTO_OK && pairs) code = write_all(fd, record->unit_pairs, pairs, err);
+    size_t costs = record->n_costs * sizeof *record->costs;
     if (code == STRETTO_OK && peaks) code = write_all(fd, record->peaks, peaks, err);
+    if (code == STRETTO_OK && costs) code = write_all(fd, record->costs, costs, err);
     const st_arrangement *table = st_arrangements(&(size_t){0});
     for (size_t i = 0; i < record->n_rows && code == STRETTO_OK; i++) {
         const st_probe_row *row = &record->rows[i];
@@ -142,10 +145,12 @@ int st_record_receive(int fd, st_probe_record *record, stretto_error *err) {
     record->rows = NULL;
     record->unit_pairs = NULL;
     record->peaks = NULL;
+    record->costs = NULL;
     record->n_rows = 0;
     code = read_warnings(fd, &record->warnings, warnings, err);
     if (code == STRETTO_OK)
         code = read_list(fd, &record->unit_pairs, theirs.n_unit_pairs, sizeof *record->unit_pairs, ROWS_MOST, err);
     if (code == STRETTO_OK) code = read_list(fd, &record->peaks, theirs.n_peaks, sizeof *record->peaks, ROWS_MOST, err);
+    if (code == STRETTO_OK) code = read_list(fd, &record->costs, theirs.n_costs, sizeof *record->costs, ROWS_MOST, err);
     return code == STRETTO_OK ? read_rows(fd, record, theirs.n_rows, err) : code;
 }

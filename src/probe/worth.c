@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/worth.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,8 +156,29 @@ static int row_worth(st_probe_row *row, const st_costs *costs, stretto_error *er
     return code;
 }
 
+/* Copies the points of all curves, so that the record says what its verdicts rest on. */
+static int costs_note(st_probe_record *record, const st_costs *costs, stretto_error *err) {
+    size_t most = (size_t)costs->n_chunks * costs->n_units * ST_WORKS * ST_COST_POINTS_MAX;
+    record->costs = st_alloc(most, sizeof *record->costs);
+    if (!record->costs) return st_fail_memory(err, "the chain's costs", most * sizeof *record->costs);
+    for (uint32_t u = 0; u < costs->n_units; u++)
+        for (uint32_t c = 0; c < costs->n_chunks; c++)
+            for (unsigned work = 0; work < ST_WORKS; work++) {
+                const st_cost_curve *curve = st_costs_curve(costs, c, u, (enum st_work)work);
+                for (uint32_t i = 0; i < curve->n; i++) {
+                    st_solo_cost *to = &record->costs[record->n_costs++];
+                    snprintf(to->chunk, sizeof to->chunk, "%s", costs->chunks[c].name);
+                    snprintf(to->unit, sizeof to->unit, "%s", costs->units[u].name);
+                    to->prefill = work == ST_WORK_PREFILL;
+                    to->tokens = curve->points[i].tokens;
+                    to->ns = curve->points[i].ns;
+                }
+            }
+    return STRETTO_OK;
+}
+
 int st_worth_set(st_probe_record *record, const st_costs *costs, stretto_error *err) {
-    int code = STRETTO_OK;
+    int code = costs ? costs_note(record, costs, err) : STRETTO_OK;
     for (size_t i = 0; i < record->n_rows && code == STRETTO_OK; i++) code = row_worth(&record->rows[i], costs, err);
     return code;
 }

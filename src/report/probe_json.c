@@ -271,6 +271,21 @@ static json_t *control(const st_control_result *c) {
     return object;
 }
 
+static json_t *costs(const st_probe_record *record) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < record->n_costs; i++) {
+        const st_solo_cost *c = &record->costs[i];
+        json_t *object = json_object();
+        st_json_set(&object, "chunk", st_json_text(c->chunk));
+        st_json_set(&object, "unit", st_json_text(c->unit));
+        st_json_set(&object, "work", json_string(c->prefill ? "prefill" : "decode"));
+        st_json_set(&object, "tokens", st_json_count(c->tokens));
+        st_json_set(&object, "ns", nanoseconds(c->ns));
+        st_json_append(&list, object);
+    }
+    return list;
+}
+
 static json_t *controls(const st_probe_record *record) {
     json_t *list = json_array();
     for (size_t i = 0; i < record->n_unit_pairs; i++) {
@@ -313,6 +328,7 @@ json_t *st_probe_json(const st_probe_record *record, const st_origin *origin) {
     st_json_set(&object, "join_ns", record->join_ns > 0 ? nanoseconds(record->join_ns) : json_null());
     st_json_set(&object, "units", peaks(record));
     st_json_set(&object, "controls", controls(record));
+    st_json_set(&object, "costs", costs(record));
     st_json_set(&object, "warnings", warnings(&record->warnings));
     for (size_t i = 0; i < record->n_rows; i++) st_json_append(&rows, row_json(&record->rows[i]));
     st_json_set(&object, "pairs", rows);

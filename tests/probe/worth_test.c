@@ -2,6 +2,8 @@
  * What a pair is worth: verdicts from its factor and the planner's break-even. */
 #include "probe/worth.h"
 
+#include "base/mem.h"
+
 #include "rig.h"
 
 /* Units cpu:0 and cpu:1, and cpu:0+1 made of both; four chunks of 10 ms on one core. Reading prompts is arithmetic: a
@@ -53,6 +55,11 @@ static st_worth ask(speeds s, st_probe_row row, enum st_use use) {
     costs_open(&costs, s);
     assert_int_equal(st_worth_set(&record, &costs, NULL), 0);
     st_costs_free(&costs);
+    assert_int_equal(record.n_costs, 4 * 3 * (3 + 3)); /* chunks, units, points of decode and of prefill */
+    assert_string_equal(record.costs[0].chunk, "1");
+    assert_string_equal(record.costs[0].unit, "cpu:0");
+    assert_true(!record.costs[0].prefill && record.costs[0].tokens == 1 && record.costs[0].ns == 10e6);
+    st_free(record.costs);
     return row.worth[use];
 }
 
