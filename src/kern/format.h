@@ -21,7 +21,7 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
         [ST_Q5_K] = &st_format_q5_k, [ST_Q6_K] = &st_format_q6_k, [ST_IQ4_XS] = &st_format_iq4_xs,                     \
     }
 
-/* Declares a kernel table's functions, so that every variant has the same signature: ST_KERN_DECL(avx2). */
+/* Declares a kernel table's functions, so that every variant has the same signature. */
 #define ST_KERN_MATMUL_DECL(name)                                                                                      \
     void name(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y, size_t ldy)
 #define ST_KERN_OPS_DECL(isa)                                                                                          \
@@ -47,7 +47,7 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
 /* One table an instruction set; those of other processors are not built. */
 extern const st_kern st_kern_scalar;
 #if defined(__x86_64__)
-extern const st_kern st_kern_avx2;
+extern const st_kern st_kern_avx2, st_kern_avx512;
 #elif defined(__aarch64__)
 extern const st_kern st_kern_neon, st_kern_dotprod, st_kern_i8mm;
 #endif

@@ -27,6 +27,13 @@ static bool runs_avx2(void) {
         return false;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
+
+/* The integer dot product and what is used around it: Intel since Ice Lake, AMD since Zen 4. */
+static bool runs_avx512(void) {
+    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vnni");
+}
 #elif defined(__aarch64__)
 static bool runs_dotprod(void) {
     return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
@@ -40,14 +47,16 @@ static bool runs_i8mm(void) {
 static const struct entry {
     const st_kern *table;
     bool (*runs)(void);
+    const char *needs; /* of the processor */
 } entries[] = {
-    {&st_kern_scalar, runs_always},
+    {&st_kern_scalar, runs_always, ""},
 #if defined(__x86_64__)
-    {&st_kern_avx2, runs_avx2},
+    {&st_kern_avx2, runs_avx2, "AVX2, FMA, F16C and BMI2"},
+    {&st_kern_avx512, runs_avx512, "AVX2 and AVX-512 F, BW, DQ, VL and VNNI"},
 #elif defined(__aarch64__)
-    {&st_kern_neon, runs_always},
-    {&st_kern_dotprod, runs_dotprod},
-    {&st_kern_i8mm, runs_i8mm},
+    {&st_kern_neon, runs_always, ""},
+    {&st_kern_dotprod, runs_dotprod, "the dot product instructions (asimddp)"},
+    {&st_kern_i8mm, runs_i8mm, "the matrix instructions (i8mm)"},
 #endif
 };
 enum { N_ENTRIES = sizeof(entries) / sizeof(entries[0]) };
@@ -77,7 +86,9 @@ int st_kern_select(const st_kern **out, const char *mask, stretto_error *err) {
             *out = entries[i].table;
             return STRETTO_OK;
         }
-        if (named) return st_fail(err, STRETTO_E_USAGE, "this CPU cannot run the kernels named \"%s\"", mask);
+        if (named)
+            return st_fail(err, STRETTO_E_USAGE, "this CPU cannot run the kernels named \"%s\": they need %s", mask,
+                           entries[i].needs);
     }
     return fail_unknown(mask, err);
 }

@@ -1,11 +1,35 @@
 /* SPDX-License-Identifier: MIT
  * checkkern [--seed N] [--table NAME] [--bench [PART-OF-A-NAME]]
- * Checks every kernel table that this CPU can run, or times their kernels. */
+ * Checks every kernel table that this CPU can run, and the AVX-512 one emulated; or times their kernels. */
 #include "checkkern/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EMULATED "avx512-emulated"
+#ifdef CHECKKERN_EMULATED
+extern const st_kern emulated_kern_avx512;
+#endif
+
+static const st_kern *find_table(const st_kern **tables, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(tables[i]->name, name)) return tables[i];
+    return NULL;
+}
+
+/* The tables that this CPU can run, and those that are emulated on it. Returns how many there are. */
+enum { MOST_TABLES = 8 };
+static size_t list_tables(const st_kern **tables) {
+    size_t n = st_kern_list(tables, MOST_TABLES - 1);
+#ifdef CHECKKERN_EMULATED
+    static st_kern emulated;
+    emulated = emulated_kern_avx512;
+    emulated.name = EMULATED;
+    if (find_table(tables, n, "avx2")) tables[n++] = &emulated; /* what it has from there is no emulation */
+#endif
+    return n;
+}
 
 static void check_table(check *c) {
     check_ops(c);
@@ -15,16 +39,23 @@ static void check_table(check *c) {
     printf("%s: %u cases, %u failures\n", c->kern->name, c->cases, c->failures);
 }
 
-/* The tables of arm64, but for the scalar one, promise the same bits (kern/neon.h). */
-static const st_kern *twin_of(const st_kern *table) {
-    const st_kern *neon;
-    if (st_kern_select(&neon, "neon", NULL) != STRETTO_OK) return NULL;
-    return table != neon && strcmp(table->name, "scalar") != 0 ? neon : NULL;
+/* The vector tables of a processor promise the same bits, those of the least of them (kern/neon.h, kern/avx512.h). */
+static const st_kern *twin_of(const st_kern **tables, size_t n, const st_kern *table) {
+    const st_kern *least = find_table(tables, n, "neon");
+    if (!least) least = find_table(tables, n, "avx2");
+    return table != least && table != tables[0] ? least : NULL;
+}
+
+static void check_one(const st_kern **tables, size_t n, const st_kern *kern, uint64_t seed, unsigned *failures) {
+    check c = {.ref = tables[0], .kern = kern, .twin = twin_of(tables, n, kern)};
+    st_rng_seed(&c.rng, seed);
+    check_table(&c);
+    *failures += c.failures;
 }
 
 int main(int argc, char **argv) {
-    const st_kern *tables[8];
-    const size_t n = st_kern_list(tables, 8);
+    const st_kern *tables[MOST_TABLES];
+    const size_t n = list_tables(tables);
     const char *only = NULL, *kernels = NULL;
     uint64_t seed = 1;
     bool bench = false;
@@ -45,12 +76,11 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < n; i++) {
         if (only && strcmp(only, tables[i]->name) != 0) continue;
         found++;
-        if (bench && bench_all(tables[i], kernels) != 0) return 1;
-        if (bench) continue;
-        check c = {.ref = tables[0], .kern = tables[i], .twin = twin_of(tables[i])};
-        st_rng_seed(&c.rng, seed);
-        check_table(&c);
-        failures += c.failures;
+        if (bench) {
+            if (strcmp(tables[i]->name, EMULATED) != 0 && bench_all(tables[i], kernels) != 0) return 1;
+            continue;
+        }
+        check_one(tables, n, tables[i], seed, &failures);
     }
     if (found == 0) fprintf(stderr, "checkkern: this CPU has no table \"%s\"\n", only);
     return failures || found == 0 ? 1 : 0;

@@ -46,6 +46,22 @@ static void unknown_name_lists_the_known(void **state) {
     assert_non_null(strstr(err.text, "scalar"));
 }
 
+/* Where a table of this build cannot run, it says what it needs. */
+static void refused_table_says_what_it_needs(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    const st_kern *found;
+    stretto_error err;
+    if (st_kern_select(&found, "avx512", &err) == STRETTO_OK) {
+        assert_string_equal(found->name, "avx512");
+        return;
+    }
+    assert_non_null(strstr(err.text, "VNNI"));
+#else
+    skip();
+#endif
+}
+
 static void every_table_covers_every_readable_type(void **state) {
     (void)state;
     const st_kern *tables[8];
@@ -103,9 +119,13 @@ static void slow_tables_say_so(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_is_last_of_the_list),     cmocka_unit_test(every_table_by_its_name),
-        cmocka_unit_test(unknown_name_lists_the_known), cmocka_unit_test(every_table_covers_every_readable_type),
-        cmocka_unit_test(pack_refuses_broken_rows),     cmocka_unit_test(slow_tables_say_so),
+        cmocka_unit_test(best_is_last_of_the_list),
+        cmocka_unit_test(every_table_by_its_name),
+        cmocka_unit_test(unknown_name_lists_the_known),
+        cmocka_unit_test(refused_table_says_what_it_needs),
+        cmocka_unit_test(every_table_covers_every_readable_type),
+        cmocka_unit_test(pack_refuses_broken_rows),
+        cmocka_unit_test(slow_tables_say_so),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }
