@@ -146,6 +146,9 @@ json_t *bench_json(const bench_list *list, const session *s, uint32_t repetition
     }
     json_t *root =
         json_pack("{s:o, s:i, s:o}", "tests", tests, "repetitions", (int)repetitions, "file", st_json_text(s->path));
-    if (s->model) st_json_set(&root, "model", cli_json_session(s));
+    if (s->model) {
+        st_json_set(&root, "model", cli_json_session(s));
+        st_json_set(&root, "load_ms", st_json_real((double)s->model->load_ns / 1e6));
+    }
     return root;
 }

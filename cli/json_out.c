@@ -58,6 +58,9 @@ json_t *cli_json_session(const session *s) {
                        json_pack("{s:i, s:[i, i], s:s, s:i}", "chunk", (int)i + 1, "layers", (int)s->spans[i].first,
                                  (int)s->spans[i].last, "unit", info.name, "threads", (int)info.n_threads));
     }
-    return json_pack("{s:o, s:o, s:s, s:s, s:o}", "file", st_json_text(s->path), "name", st_json_text(s->model->name),
-                     "architecture", st_model_arch_name(s->model), "kernels", s->kern->name, "placement", chunks);
+    json_t *model =
+        json_pack("{s:o, s:o, s:s, s:s, s:o}", "file", st_json_text(s->path), "name", st_json_text(s->model->name),
+                  "architecture", st_model_arch_name(s->model), "kernels", s->kern->name, "placement", chunks);
+    if (s->chain) st_json_set(&model, "kv_bytes", st_json_count(st_chain_kv_bytes(s->chain)));
+    return model;
 }

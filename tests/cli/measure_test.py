@@ -194,6 +194,11 @@ class Bench(support.CommandTest):
         got = self.done_json("bench", "-m", LLAMA, "-p", "4", "-n", "2", "-r", "1", "--threads", "1,2")["tests"]
         self.assertEqual([(t["name"], t["threads"]) for t in got], [("pp4", 1), ("tg2", 1), ("pp4", 2), ("tg2", 2)])
 
+    def test_cost_of_the_model(self):
+        got = self.done_json("bench", "-m", LLAMA, "-p", "4", "-n", "0", "-r", "1")
+        self.assertGreater(got["load_ms"], 0)
+        self.assertGreater(got["model"]["kv_bytes"], 0)
+
     def test_chunk_times(self):
         got = self.done_json("bench", "-m", LLAMA, "-p", "40", "-n", "4", "-r", "3", "--chunks", "2", "--threads", "1")
         for t in got["tests"]:
