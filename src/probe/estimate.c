@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "probe/probe.h"
+#include "stat/grouped.h"
 
 #include <math.h>
 

@@ -61,6 +61,24 @@ static void controls(st_buf *out, const st_probe_record *record) {
     st_buf_text(out, "</tbody></table></div>\n");
 }
 
+/* What the break-evens rest on: much, and of use to few. */
+static void costs(st_buf *out, const st_probe_record *record) {
+    static const char *const columns[] = {"chunk", "unit", "work", "tokens of a call", "ms"};
+    st_figure ms;
+    st_buf_text(out, "<details><summary>What each chunk costs alone on each unit</summary>\n");
+    head(out, "costs", columns, 5);
+    for (size_t i = 0; i < record->n_costs; i++) {
+        const st_solo_cost *cost = &record->costs[i];
+        st_buf_text(out, "<tr><th scope=\"row\">");
+        st_html_name(out, cost->chunk);
+        st_buf_text(out, "</th><td>");
+        st_html_name(out, cost->unit);
+        st_buf_printf(out, "</td><td>%s</td><td>%u</td><td>%s</td></tr>\n", cost->prefill ? "prefill" : "decode",
+                      cost->tokens, st_figure_ms(ms, cost->ns));
+    }
+    st_buf_text(out, "</tbody></table></div></details>\n");
+}
+
 void st_html_units(st_buf *out, const st_probe_record *record) {
     if (record->n_peaks == 0 && record->n_unit_pairs == 0 && !(record->join_ns > 0)) return;
     st_figure join;
@@ -70,5 +88,6 @@ void st_html_units(st_buf *out, const st_probe_record *record) {
         st_buf_printf(out, "<p class=\"note\">Joining and dispatch of a pair that does nothing: %s &micro;s.</p>\n",
                       st_figure_of(join, record->join_ns / 1e3));
     if (record->n_unit_pairs) controls(out, record);
+    if (record->n_costs) costs(out, record);
     st_buf_text(out, "</section>\n");
 }

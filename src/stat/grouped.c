@@ -3,10 +3,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "stat/stat.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct item {
     double value;
@@ -65,15 +65,6 @@ double st_grouped_median(const st_grouped *g) {
     return st_median_sorted(g->sorted, g->n);
 }
 
-/* The value of which `before` drawn ones are smaller; clears the counts up to it. */
-static double draw_at(const st_grouped *g, size_t before) {
-    size_t seen = 0;
-    for (size_t i = 0;; i++) {
-        seen += g->counts[i];
-        if (seen > before) return g->sorted[i];
-    }
-}
-
 double st_grouped_resample(st_grouped *g, st_rng *rng) {
     size_t drawn = 0;
     for (size_t k = 0; k < g->n_groups; k++) {
@@ -81,9 +72,31 @@ double st_grouped_resample(st_grouped *g, st_rng *rng) {
         for (size_t i = 0; i < n; i++) g->counts[g->ranks[first + st_rng_below(rng, n)]]++;
         drawn += n;
     }
-    double lower = draw_at(g, (drawn - 1) / 2), upper = drawn % 2 ? lower : draw_at(g, drawn / 2);
-    for (size_t i = 0; i < g->n; i++) g->counts[i] = 0;
-    return lower + (upper - lower) / 2;
+    double median = st_counted_median(g->sorted, g->counts, drawn);
+    memset(g->counts, 0, g->n * sizeof *g->counts);
+    return median;
+}
+
+int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, double level, unsigned resamples,
+                        st_rng *rng, st_interval *out, stretto_error *err) {
+    if (n == 0 || resamples == 0 || !(level > 0 && level < 1))
+        return st_fail(err, STRETTO_E_USAGE, "no bootstrap of %zu values with %u resamples at level %g", n, resamples,
+                       level);
+    st_grouped g;
+    double *medians = st_alloc(resamples, sizeof *medians);
+    int code = medians ? st_grouped_create(&g, values, group, n, err)
+                       : st_fail_memory(err, "a bootstrap", resamples * sizeof *medians);
+    if (!medians) return code;
+    if (code == STRETTO_OK) {
+        for (unsigned i = 0; i < resamples; i++) medians[i] = st_grouped_resample(&g, rng);
+        st_sort(medians, resamples);
+        *out = (st_interval){.value = st_grouped_median(&g),
+                             .lo = st_quantile_sorted(medians, resamples, (1 - level) / 2),
+                             .hi = st_quantile_sorted(medians, resamples, (1 + level) / 2)};
+    }
+    st_grouped_free(&g);
+    st_free(medians);
+    return code;
 }
 
 /* Student's t at 97.5 %, over the normal distribution's. */

@@ -4,8 +4,7 @@
 #ifndef ST_STAT_GROUPED_H
 #define ST_STAT_GROUPED_H
 
-#include "base/rng.h"
-#include "stretto/error.h"
+#include "stat/stat.h"
 
 #include <stddef.h>
 
@@ -27,6 +26,11 @@ double st_grouped_median(const st_grouped *g); /* of all values */
 /* The median of one resample: as many groups as there are, drawn with replacement, and from each as many values as it
  * has, drawn with replacement. With one group that is the plain bootstrap. One thread at a time. */
 double st_grouped_resample(st_grouped *g, st_rng *rng);
+
+/* As st_bootstrap_median, for values in groups: `level` of the resampled medians lie inside, so that what differs from
+ * group to group is in the interval (the two-level bootstrap of Kalibera & Jones 2013). */
+int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, double level, unsigned resamples,
+                        st_rng *rng, st_interval *out, stretto_error *err);
 
 /* How much wider than what n_groups groups' resamples spread the interval must be to hold the truth in 95 % of cases:
  * a resample of few groups spreads by sqrt((n - 1) / n) of what it should, and their own spread is known as badly as

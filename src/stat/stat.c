@@ -76,8 +76,7 @@ static void draw_two(st_rng *rng, size_t n, unsigned *counts, bool both) {
     if (both) counts[(bits >> 32) * n >> 32]++;
 }
 
-/* The median of `drawn` values, of which counts[i] are sorted[i]. */
-static double counted_median(const double *sorted, const unsigned *counts, size_t drawn) {
+double st_counted_median(const double *sorted, const unsigned *counts, size_t drawn) {
     size_t seen = 0, at = 0;
     while ((seen += counts[at]) < (drawn + 1) / 2) at++;
     double lower = sorted[at], upper = lower; /* the two in the middle, which are one when `drawn` is odd */
@@ -91,7 +90,7 @@ static double counted_median(const double *sorted, const unsigned *counts, size_
 
 double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *rng) {
     for (size_t i = 0; i < n; i += 2) draw_two(rng, n, counts, i + 1 < n);
-    double median = counted_median(x, counts, n);
+    double median = st_counted_median(x, counts, n);
     memset(counts, 0, n * sizeof *counts);
     return median;
 }
@@ -119,84 +118,4 @@ end:
     st_free(medians);
     st_free(counts);
     return code;
-}
-
-/* ---- groups ---- */
-
-typedef struct ranked {
-    double x;
-    size_t at;
-} ranked;
-
-static int ranked_order(const void *a, const void *b) {
-    double x = ((const ranked *)a)->x, y = ((const ranked *)b)->x;
-    return (x > y) - (x < y);
-}
-
-typedef struct grouped {
-    size_t n, n_groups;
-    double *sorted, *medians; /* [n] ascending; [resamples] */
-    size_t *rank, *starts;    /* [n] of each value among the sorted ones; [n_groups + 1] where groups begin */
-    unsigned *counts;         /* [n] all zero */
-} grouped;
-
-static void grouped_free(grouped *g) {
-    st_free(g->sorted);
-    st_free(g->medians);
-    st_free(g->rank);
-    st_free(g->starts);
-    st_free(g->counts);
-}
-
-static bool grouped_make(grouped *g, const double *x, const unsigned *group, size_t n, unsigned resamples) {
-    *g = (grouped){.n = n,
-                   .sorted = st_alloc(n, sizeof *g->sorted),
-                   .medians = st_alloc(resamples, sizeof *g->medians),
-                   .rank = st_alloc(n, sizeof *g->rank),
-                   .starts = st_alloc(n + 1, sizeof *g->starts),
-                   .counts = st_alloc(n, sizeof *g->counts)};
-    ranked *order = st_alloc(n, sizeof *order);
-    bool good = order && g->sorted && g->medians && g->rank && g->starts && g->counts;
-    for (size_t i = 0; good && i < n; i++) order[i] = (ranked){x[i], i};
-    if (good) qsort(order, n, sizeof *order, ranked_order);
-    for (size_t i = 0; good && i < n; i++) {
-        g->sorted[i] = order[i].x;
-        g->rank[order[i].at] = i;
-        if (i == 0 || group[i] != group[i - 1]) g->starts[g->n_groups++] = i;
-    }
-    if (good) g->starts[g->n_groups] = n;
-    st_free(order);
-    return good;
-}
-
-/* Draws as many groups as there are, and from each as many of its values as it has. */
-static double grouped_draw(grouped *g, st_rng *rng) {
-    size_t drawn = 0;
-    for (size_t i = 0; i < g->n_groups; i++) {
-        size_t from = st_rng_below(rng, g->n_groups), start = g->starts[from], size = g->starts[from + 1] - start;
-        for (size_t k = 0; k < size; k++) g->counts[g->rank[start + st_rng_below(rng, size)]]++;
-        drawn += size;
-    }
-    double median = counted_median(g->sorted, g->counts, drawn);
-    memset(g->counts, 0, g->n * sizeof *g->counts);
-    return median;
-}
-
-int st_bootstrap_groups(const double *x, const unsigned *group, size_t n, double level, unsigned resamples, st_rng *rng,
-                        st_interval *out, stretto_error *err) {
-    if (n == 0 || resamples == 0 || !(level > 0 && level < 1))
-        return st_fail(err, STRETTO_E_USAGE, "no bootstrap of %zu values with %u resamples at level %g", n, resamples,
-                       level);
-    grouped g;
-    if (!grouped_make(&g, x, group, n, resamples)) {
-        grouped_free(&g);
-        return st_fail_memory(err, "a bootstrap", n * 5 * sizeof(double) + resamples * sizeof(double));
-    }
-    out->value = st_median_sorted(g.sorted, n);
-    for (unsigned i = 0; i < resamples; i++) g.medians[i] = grouped_draw(&g, rng);
-    st_sort(g.medians, resamples);
-    out->lo = st_quantile_sorted(g.medians, resamples, (1 - level) / 2);
-    out->hi = st_quantile_sorted(g.medians, resamples, (1 + level) / 2);
-    grouped_free(&g);
-    return STRETTO_OK;
 }

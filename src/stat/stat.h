@@ -44,6 +44,9 @@ size_t st_outliers(const double *x, size_t n, bool *is_outlier, double *scratch)
 #define ST_STEADY_MAX_WINDOW 32
 bool st_steady(const double *x, size_t n, size_t window, double tolerance);
 
+/* The median of `drawn` values, of which counts[i] are sorted[i]. */
+double st_counted_median(const double *sorted, const unsigned *counts, size_t drawn);
+
 /* One bootstrap resample: draws n of x[n] (ascending, 0 < n < 2^32) with replacement and returns their median. counts
  * has room for n and is all zero before and after. */
 double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *rng);
@@ -53,11 +56,5 @@ double st_resampled_median(const double *x, size_t n, unsigned *counts, st_rng *
  * between 0 and 1. */
 int st_bootstrap_median(const double *x, size_t n, double level, unsigned resamples, st_rng *rng, st_interval *out,
                         stretto_error *err);
-
-/* The same for values that come in groups (rounds of several processes), whose values are alike among themselves:
- * groups are drawn, and then values of each drawn group, so that what differs from group to group is in the interval
- * (the two-level bootstrap of Kalibera & Jones 2013). group[n]: equal for neighbours of one group. */
-int st_bootstrap_groups(const double *x, const unsigned *group, size_t n, double level, unsigned resamples, st_rng *rng,
-                        st_interval *out, stretto_error *err);
 
 #endif

@@ -161,6 +161,10 @@ static void units_add(st_probe_record *record) {
     record->unit_pairs[0] = (st_unit_pair){.unit = {"cpu:0", "<npu>"}};
     record->unit_pairs[0].controls[ST_CONTROL_COMPUTE] = (st_control_result){
         .n_rounds = 10, .solo_rate = {233, 231}, .parallel_rate = 460, .overlap = {0.99, 0.97, 1.01}};
+    record->costs = st_alloc(1, sizeof *record->costs);
+    assert_non_null(record->costs);
+    record->n_costs = 1;
+    record->costs[0] = (st_solo_cost){.chunk = "2", .unit = "<npu>", .prefill = true, .tokens = 64, .ns = 2.5e6};
     record->rows[1].worth[ST_USE_STREAMS] =
         (st_worth){.verdict = ST_WORTH_PAYS, .has_break_even = true, .break_even = 0.4, .reason = "4 streams: 1.5x"};
 }
@@ -182,6 +186,8 @@ static void units_and_worth_are_shown(void **state) {
     assert_non_null(strstr(out.data, "does nothing: 3.40 &micro;s"));
     assert_non_null(strstr(out.data, "<td>arithmetic alone, Gmac/s</td><td>233</td><td>231</td><td>460</td><td>0.99"));
     assert_null(strstr(out.data, "reading alone"));
+    assert_non_null(strstr(out.data, "<bdi>2</bdi></th><td><bdi>&lt;npu&gt;</bdi></td><td>prefill</td><td>64</td>"
+                                     "<td>2.50</td>"));
     st_buf_free(&out);
     st_probe_markdown(&out, &r.record, NULL);
     assert_non_null(strstr(out.data, "| cpu:0 | 1 | 24.1 | 233 |\n"));

@@ -88,6 +88,26 @@ static void one_group_is_the_plain_bootstrap(void **state) {
     assert_true(fabs(seen[3] / 20000.0 - 0.3652) < 0.012);
 }
 
+static void the_interval_holds_what_groups_differ_by(void **state) {
+    (void)state;
+    double values[N];
+    unsigned groups[N];
+    st_interval plain, grouped;
+    st_rng rng;
+    st_rng_seed(&rng, 6);
+    for (unsigned i = 0; i < N; i++) {
+        groups[i] = i / 12;
+        values[i] = groups[i] + 0.01 * st_rng_normal(&rng);
+    }
+    assert_int_equal(st_bootstrap_median(values, N, 0.95, 1000, &rng, &plain, NULL), 0);
+    assert_int_equal(st_bootstrap_groups(values, groups, N, 0.95, 1000, &rng, &grouped, NULL), 0);
+    assert_true(plain.value == grouped.value);
+    assert_true(grouped.lo < 0.6 && grouped.hi > 3.4);
+    assert_true(grouped.hi - grouped.lo > 1.3 * (plain.hi - plain.lo));
+    assert_int_equal(st_bootstrap_groups(values, groups, 0, 0.95, 1000, &rng, &grouped, NULL), STRETTO_E_USAGE);
+    assert_int_equal(st_bootstrap_groups(values, groups, N, 1, 1000, &rng, &grouped, NULL), STRETTO_E_USAGE);
+}
+
 static void few_groups_widen_the_interval(void **state) {
     (void)state;
     assert_true(st_grouped_widening(1) == 1);
@@ -100,8 +120,11 @@ static void few_groups_widen_the_interval(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_median_is_that_of_all_values), cmocka_unit_test(what_groups_differ_by_is_noise),
-        cmocka_unit_test(groups_alike_add_no_noise),        cmocka_unit_test(one_group_is_the_plain_bootstrap),
+        cmocka_unit_test(the_median_is_that_of_all_values),
+        cmocka_unit_test(what_groups_differ_by_is_noise),
+        cmocka_unit_test(groups_alike_add_no_noise),
+        cmocka_unit_test(one_group_is_the_plain_bootstrap),
+        cmocka_unit_test(the_interval_holds_what_groups_differ_by),
         cmocka_unit_test(few_groups_widen_the_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
