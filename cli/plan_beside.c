@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MICRO_BATCH 32
+#define MICRO_BATCH 16
 #define STEPS_LEAST 4
 #define STEPS_MOST 2000
 #define ALONE_NS 150000000ull /* of each turn: one lane, the other, both */

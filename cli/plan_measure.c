@@ -89,7 +89,8 @@ static int decode_rows(lane_work *w, uint32_t rows, stretto_error *err) {
 static int read_prompt(lane_work *w, uint32_t micro_batch, bool cold, stretto_error *err) {
     uint32_t tokens = micro_batch < PREFILL_TOKENS / 4 ? PREFILL_TOKENS / 4 : PREFILL_TOKENS;
     w->n = 0;
-    for (uint32_t i = 0; i < 2; i++) {
+    uint32_t passes = cold || micro_batch == PREFILL_TOKENS ? 2 : 1; /* some samples of each at least */
+    for (uint32_t i = 0; i < passes; i++) {
         st_chain_reset(w->chain);
         for (uint32_t at = 0; at < tokens; at += micro_batch) {
             int rc = forward(w, micro_batch, ST_WANT_NONE, !cold || i > 0, err);

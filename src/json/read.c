@@ -197,16 +197,27 @@ bool st_json_bool(st_json_in *in, const st_json_value *object, const char *key) 
     return !in->code && json_is_true(value.json);
 }
 
-void st_json_string(st_json_in *in, const st_json_value *object, const char *key, char *out, size_t size) {
-    st_json_value value = member(in, object, key, JSON_STRING);
+void st_json_as_string(st_json_in *in, const st_json_value *value, char *out, size_t size) {
     out[0] = '\0';
-    if (in->code) return;
-    size_t len = json_string_length(value.json);
+    if (in->code || !value->json) return;
+    const char *text = json_string_value(value->json);
+    size_t len = json_string_length(value->json);
     if (len == 0 || len >= size) {
-        st_json_fail(in, &value, "expected a text of 1 to %zu bytes, found %zu", size - 1, len);
+        st_json_fail(in, value, "expected a text of 1 to %zu bytes, found %zu", size - 1, len);
         return;
     }
-    memcpy(out, json_string_value(value.json), len + 1);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != 0x7f) continue;
+        st_json_fail(in, value, "expected a text without control characters, found one of code %u", c);
+        return;
+    }
+    memcpy(out, text, len + 1);
+}
+
+void st_json_string(st_json_in *in, const st_json_value *object, const char *key, char *out, size_t size) {
+    st_json_value value = member(in, object, key, JSON_STRING);
+    st_json_as_string(in, &value, out, size);
 }
 
 unsigned st_json_word_index(st_json_in *in, const st_json_value *at, const char *word, const char *const *words) {

@@ -21,13 +21,7 @@ static void read_units(reader *r, const st_json_value *top) {
     size_t n = st_json_size(&r->in, &list, ST_PLAN_UNITS_MAX);
     for (size_t i = 0; i < n && !r->in.code; i++) {
         st_json_value item = st_json_item(&r->in, &list, i, JSON_STRING);
-        if (!item.json) return;
-        size_t len = json_string_length(item.json);
-        if (len == 0 || len >= ST_PLAN_NAME) {
-            st_json_fail(&r->in, &item, "expected a unit's name of 1 to %d bytes, found %zu", ST_PLAN_NAME - 1, len);
-            return;
-        }
-        memcpy(r->out->units[i], json_string_value(item.json), len + 1);
+        st_json_as_string(&r->in, &item, r->out->units[i], ST_PLAN_NAME);
     }
     r->out->n_units = (uint32_t)n;
 }

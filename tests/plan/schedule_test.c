@@ -95,6 +95,8 @@ static const refusal refusals[] = {
     {HEAD "\"kind\": \"stagd\"}", "kind: no \"stagd\" is known; did you mean \"staged\"?"},
     {HEAD "\"kind\": 4}", "kind: expected a text, found 4"},
     {HEAD "\"kind\": \"staged\", \"units\": [\"cpu:0\", 3], " PLACES "}", "units[1]: expected a text, found 3"},
+    {HEAD "\"kind\": \"staged\", \"units\": [\"a\\u001b[2J\"], " PLACES "}",
+     "units[0]: expected a text without control"},
     {HEAD "\"kind\": \"staged\", " TWO "\"streams\": 0, " PLACES "}",
      "streams: expected an integer from 1 to 4096, found 0"},
     {HEAD "\"kind\": \"staged\", " TWO "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:7\"}]}",

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * A choice whose numbers are known, in all its forms. */
+#include "report/plan_report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Two units of one core and one of both; a chunk takes 1 ms on one core and 0.6 ms on both; 4 chunks. */
+static void make(st_costs *costs, st_choice *choice, uint32_t streams, enum st_goal goal) {
+    stretto_error err = {0};
+    assert_int_equal(st_costs_create(costs, 4, 3, &err), STRETTO_OK);
+    static const char *const names[] = {"cpu:0", "cpu:1", "cpu:0+1"};
+    for (uint32_t u = 0; u < 3; u++) {
+        st_cost_unit *unit = &costs->units[u];
+        snprintf(unit->name, sizeof unit->name, "%s", names[u]);
+        unit->n_cores = unit->n_threads = u < 2 ? 1 : 2;
+        unit->cores[0] = (uint16_t)(u == 1);
+        unit->cores[1] = 1;
+        for (uint32_t c = 0; c < 4; c++)
+            st_cost_curve_add(st_costs_curve(costs, c, u, ST_WORK_DECODE), 1, u < 2 ? 1e6 : 6e5);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        snprintf(costs->chunks[c].name, sizeof costs->chunks[c].name, "%u", c + 1);
+        costs->chunks[c].weight_bytes = 1000000;
+    }
+    snprintf(costs->title, sizeof costs->title, "a model of four chunks");
+    st_workload workload = {streams, 1, 11};
+    assert_int_equal(st_choose(choice, costs, &workload, goal, 1, &err), STRETTO_OK);
+}
+
+static const char *longest_line(const char *text, size_t *length) {
+    const char *longest = text;
+    *length = 0;
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (n > *length) longest = text, *length = n;
+        text += n + (text[n] == '\n');
+    }
+    return longest;
+}
+
+static void text_begins_with_the_best_and_ends_with_why(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    choice.rows[0].measured = (st_measured){
+        .done = true, .tokens_per_s = 400, .stream_tokens_per_s = 400, .prefill_tokens_per_s = 400, .ttft_ns = 3e6};
+    st_buf out = {0};
+    st_plan_text(&out, &choice, &costs, false);
+    assert_false(out.failed);
+    static const char *const lines[] = {
+        "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n\n",
+        "\n  threads of cpu:0+1                    417    417     2.40    2.40      4 100 %\n"
+        "    measured -4 %, first +25 %          400    400     3.00\n",
+        "\n  one stream staged through the chunks: token, 1, 2, 3, 4, token is a chain:\n",
+        "\n  best: threads of cpu:0+1 needs 40 % less time for each token than ",
+        "\n  critical path: cpu:0+1 100.0 %, between them 0.0 %\n"
+        "  predicted within 10 %: tokens/s of 1, the first token of 0 of 1 schedules\n"
+        "  measured the fastest: threads of cpu:0+1\n",
+    };
+    const char *at = out.data;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *found = strstr(at, lines[i]);
+        if (!found) fail_msg("%s\n is not in\n%s", lines[i], at);
+        at = found;
+    }
+    size_t length;
+    const char *line = longest_line(out.data, &length);
+    if (length > 80) fail_msg("%.*s", (int)length, line);
+    st_buf_free(&out);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void json_has_every_schedule_and_its_reason(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 2, ST_GOAL_THROUGHPUT);
+    json_t *root = st_plan_json(&choice, &costs, NULL);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "schema")), "stretto-plan/1");
+    assert_string_equal(json_string_value(json_object_get(root, "goal")), "throughput");
+    const json_t *rows = json_object_get(root, "schedules");
+    assert_int_equal(json_array_size(rows), choice.n_rows);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        bool possible = json_is_true(json_object_get(row, "possible"));
+        assert_int_equal(possible, i < choice.n_possible);
+        assert_non_null(json_object_get(row, possible ? "predicted" : "why"));
+        if (!possible) continue;
+        char *text = json_dumps(json_object_get(row, "schedule"), 0);
+        static st_schedule schedule;
+        stretto_error err = {0};
+        assert_int_equal(st_schedule_parse(&schedule, text, strlen(text), &err), STRETTO_OK);
+        free(text);
+        const json_t *units = json_object_get(json_object_get(row, "predicted"), "units");
+        assert_int_equal(json_array_size(units), schedule.n_units + 1);
+    }
+    json_decref(root);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void a_bar_in_a_name_ends_no_cell(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    snprintf(choice.rows[0].title, sizeof choice.rows[0].title, "a|b");
+    st_buf out = {0};
+    st_plan_markdown(&out, &choice, &costs, NULL);
+    assert_non_null(strstr(out.data, "| a\\|b | 417 |"));
+    st_buf_free(&out);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void a_trace_has_what_was_predicted_and_measured(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    st_measured *m = &choice.rows[0].measured;
+    m->done = true;
+    m->events = calloc(1, sizeof *m->events);
+    m->n_events = 1;
+    m->events[0] = (st_sim_event){.start_ns = 2000, .end_ns = 5000, .stream = 0, .tokens = 7, .chunk = 2};
+    json_t *root = st_plan_trace(&choice, &costs, NULL), *events = json_object_get(root, "traceEvents");
+    size_t slices[3] = {0};
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *e = json_array_get(events, i);
+        json_int_t pid = json_integer_value(json_object_get(e, "pid"));
+        if (pid > 2 || strcmp(json_string_value(json_object_get(e, "ph")), "X") != 0) continue;
+        slices[pid]++;
+        if (pid == 1) continue;
+        assert_string_equal(json_string_value(json_object_get(e, "name")), "prefill 3");
+        assert_float_equal(json_number_value(json_object_get(e, "ts")), 2, 1e-9);
+        assert_float_equal(json_number_value(json_object_get(e, "dur")), 3, 1e-9);
+    }
+    assert_int_equal(slices[1], 11 * 5); /* four chunks and the host for each token */
+    assert_int_equal(slices[2], 1);
+    json_decref(root);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_begins_with_the_best_and_ends_with_why),
+        cmocka_unit_test(json_has_every_schedule_and_its_reason),
+        cmocka_unit_test(a_bar_in_a_name_ends_no_cell),
+        cmocka_unit_test(a_trace_has_what_was_predicted_and_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
