@@ -141,7 +141,8 @@ static uint32_t next_reader(const sim *s, uint32_t station, uint32_t index) {
 
 static void fill_prompts(sim *s, uint32_t station, uint32_t index) {
     uint32_t room = s->schedule->micro_batch;
-    while (room > 0 && !s->code) {
+    uint32_t most = s->schedule->batch > 1 ? s->n_slots : 1 + s->schedule->longest_draft; /* rows with logits */
+    while (room > 0 && s->calls[index].wanted < most && !s->code) {
         uint32_t slot = next_reader(s, station, index);
         if (slot == SIM_NONE) return;
         uint32_t left = s->workload->prompt - s->slots[slot].n_read, n = min_u32(left, room);

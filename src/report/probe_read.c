@@ -18,24 +18,11 @@
 
 /* ---- texts ---- */
 
-/* Text ends on terminals, which control characters (C0, and C1 in UTF-8) must not steer. */
-static void hide_controls(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f) *c = '?';
-        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
-    }
-}
-
-static void read_text(st_json_in *in, const st_json_value *at, const char *key, char *out, size_t size) {
-    st_json_string(in, at, key, out, size);
-    hide_controls(out);
-}
-
 /* Text that may be missing or empty, and is cut when it is long: nothing depends on it. */
 static void read_remark(const st_json_value *at, const char *key, char *out, size_t size) {
     const char *text = at->json ? json_string_value(json_object_get(at->json, key)) : NULL;
     snprintf(out, size, "%s", text ? text : "");
-    hide_controls(out);
+    st_json_hide_controls(out);
 }
 
 /* The index of a word of which name(i), i < n, are the known ones. */
@@ -129,10 +116,10 @@ static void read_names(st_json_in *in, const st_json_value *at, st_probe_row *ro
     const st_arrangement *table = st_arrangements(&n);
     row->arrangement = &table[read_word(in, at, "arrangement", arrangement_name, (unsigned)n)];
     row->k = row->arrangement->k;
-    read_text(in, at, "a", row->name[0], sizeof row->name[0]);
+    st_json_string(in, at, "a", row->name[0], sizeof row->name[0]);
     read_remark(at, "unit_a", row->unit[0], sizeof row->unit[0]); /* "" where it was not measured */
     if (row->k) return;
-    read_text(in, at, "b", row->name[1], sizeof row->name[1]);
+    st_json_string(in, at, "b", row->name[1], sizeof row->name[1]);
     read_remark(at, "unit_b", row->unit[1], sizeof row->unit[1]);
 }
 
@@ -200,7 +187,7 @@ static void read_source(const st_json_value *top, st_probe_source *source) {
 
 static void read_schema(st_json_in *in, const st_json_value *top) {
     char schema[48];
-    read_text(in, top, "schema", schema, sizeof schema);
+    st_json_string(in, top, "schema", schema, sizeof schema);
     if (!in->code && strcmp(schema, ST_PROBE_SCHEMA) != 0)
         st_json_fail(in, top, "expected the schema " ST_PROBE_SCHEMA ", found %s", schema);
 }
@@ -209,7 +196,7 @@ static void read_document(st_json_in *in, const st_json_value *top, st_probe_rec
     read_schema(in, top);
     if (in->code) return;
     read_source(top, source);
-    read_text(in, top, "title", record->title, sizeof record->title);
+    st_json_string(in, top, "title", record->title, sizeof record->title);
     record->cache = read_word(in, top, "cache", cache_name, ST_CACHE_WARM + 1);
     record->seed = st_json_integer(in, top, "seed", 0, INT64_MAX);
     record->n_processes =
