@@ -80,12 +80,34 @@ static uint32_t new_share(sim *s) {
     return share;
 }
 
+/* The call waits until the one that the slot is in, which waits itself, is on its way: a prompt's parts keep their
+ * order. */
+static void follow(sim *s, uint32_t index, uint32_t slot) {
+    const sim_call *before = &s->calls[s->slots[slot].latest];
+    if (before->unmet == 0) return;
+    uint32_t at = before->shares;
+    while (s->shares[at].slot != slot) at = s->shares[at].next;
+    s->shares[at].follower = index;
+    s->calls[index].unmet++;
+}
+
+/* Sends a call that waits for nothing any more on its way, and those that follow it. */
+static void release(sim *s, uint32_t index) {
+    sim_enqueue(s, unit_of(s, &s->calls[index]), index);
+    for (uint32_t at = s->calls[index].shares; at != SIM_NONE; at = s->shares[at].next) {
+        uint32_t follower = s->shares[at].follower;
+        s->shares[at].follower = SIM_NONE;
+        if (follower != SIM_NONE && --s->calls[follower].unmet == 0) release(s, follower);
+    }
+}
+
 static void add_share(sim *s, uint32_t index, sim_share share) {
     uint32_t at = new_share(s);
     if (at == SIM_NONE) return;
     sim_call *call = &s->calls[index];
     sim_slot *slot = &s->slots[share.slot];
     share.next = call->shares;
+    share.follower = SIM_NONE;
     s->shares[at] = share;
     if (call->shares == SIM_NONE) call->stream = slot->stream;
     call->shares = at;
@@ -146,6 +168,7 @@ static void fill_prompts(sim *s, uint32_t station, uint32_t index) {
         uint32_t slot = next_reader(s, station, index);
         if (slot == SIM_NONE) return;
         uint32_t left = s->workload->prompt - s->slots[slot].n_read, n = min_u32(left, room);
+        if (s->slots[slot].in_flight > 0) follow(s, index, slot);
         add_share(s, index, (sim_share){.slot = slot, .rows = n, .prompt = true, .last = n == left});
         s->slots[slot].n_read += n;
         room -= n;
@@ -182,7 +205,7 @@ static bool submit_one(sim *s, uint32_t station, uint32_t cause) {
     if (call->n_prompt > 0) call->what = ST_SIM_PREFILL;
     call->cause = cause;
     s->stations[station].in_flight++;
-    if (call->unmet == 0) sim_enqueue(s, unit_of(s, call), index);
+    if (call->unmet == 0) release(s, index);
     return true;
 }
 
@@ -287,7 +310,7 @@ static void computed(sim *s, uint32_t index) {
         if (fed == SIM_NONE || (s->shares[at].prompt && !s->shares[at].last)) continue;
         slot->fed = SIM_NONE;
         s->calls[fed].cause = s->calls[index].cause;
-        if (--s->calls[fed].unmet == 0) sim_enqueue(s, unit_of(s, &s->calls[fed]), fed);
+        if (--s->calls[fed].unmet == 0) release(s, fed);
     }
     sim_enqueue(s, s->n_units, index);
 }

@@ -20,7 +20,7 @@ typedef struct sim_call {
     uint32_t wanted;   /* rows whose logits are wanted */
     uint32_t n_prompt; /* rows of prompts */
     uint32_t chunk;    /* that runs, or will run next */
-    uint32_t unmet;    /* calls whose tokens it needs and that are still on their way */
+    uint32_t unmet;    /* calls whose tokens it needs, or which it follows, and that are not so far */
     uint32_t cause;    /* event */
     uint32_t next;     /* in a queue or the list of free ones */
 } sim_call;
@@ -28,6 +28,7 @@ typedef struct sim_call {
 /* What one stream has in a call. */
 typedef struct sim_share {
     uint32_t slot, rows, next;
+    uint32_t follower; /* the call with the next part of the prompt, which waits until this one is on its way */
     bool prompt, last; /* part of a prompt; the last part, which gives the first token */
 } sim_share;
 

@@ -51,7 +51,9 @@ static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
     default:
         assert_true(st_candidate_split(&s, costs, units, n, ST_WORK_DECODE, 1));
         if (n == 1) st_candidate_one(&s, costs, 0);
-        if (n > 1) st_candidate_stage(&s, 2 + (uint32_t)st_rng_below(rng, 6), 1);
+        if (n == 1) break;
+        st_candidate_stage(&s, 2 + (uint32_t)st_rng_below(rng, 6), 1);
+        if (st_rng_below(rng, 2)) s.batch = 1 + (uint32_t)st_rng_below(rng, s.streams);
     }
     s.pipelined = st_rng_below(rng, 2);
     s.host_beside = st_rng_below(rng, 2);
@@ -82,12 +84,22 @@ static double chain_ns(const st_costs *costs, const st_schedule *s, const st_wor
     return end;
 }
 
+/* Whether contention changes when calls run, and not which there are: where a stream goes to the unit that is free
+ * first, or a call waits for several others, another order may be worse [Graham 1969]; and drafts are drawn in the
+ * order in which they are verified. */
+static bool calls_are_fixed(const st_schedule *s, const st_workload *workload) {
+    bool placed = s->kind != ST_SCHEDULE_REPLICAS || workload->streams <= s->streams;
+    return placed && !(s->batch > 1 && s->host_beside) && s->draft == ST_DRAFT_NONE;
+}
+
 static void check_bounds(const st_costs *costs, const st_schedule *s, const st_workload *workload,
                          const st_sim_result *r, const st_sim_result *free_of) {
+    bool fixed = calls_are_fixed(s, workload);
     for (uint32_t u = 0; u < s->n_units; u++) {
-        assert_true(free_of->busy_ns[u] <= r->end_ns * (1 + 1e-9)); /* the busiest unit's work at full speed */
+        if (fixed) assert_true(free_of->busy_ns[u] <= r->end_ns * (1 + 1e-9)); /* the unit's work at full speed */
         assert_true(r->utilisation[u] <= 1 + 1e-9);
     }
+    if (fixed) assert_true(free_of->end_ns <= r->end_ns * (1 + 1e-9));
     if (s->draft == ST_DRAFT_NONE) assert_true(chain_ns(costs, s, workload) <= r->end_ns * (1 + 1e-9));
     double path = r->path.latency_ns;
     for (uint32_t u = 0; u <= s->n_units; u++) path += r->path.unit_ns[u];
@@ -107,9 +119,6 @@ static void bounds_hold_and_contention_never_helps(void **state) {
         st_sim_result r = run(&costs, &s, &workload, 0), again = run(&costs, &s, &workload, 0),
                       free_of = run(&costs, &s, &workload, 1);
         check_bounds(&costs, &s, &workload, &r, &free_of);
-        /* Where a stream goes to the unit that is free first, another order may be worse [Graham 1969]. */
-        bool in_order = s.kind != ST_SCHEDULE_REPLICAS || workload.streams <= s.streams;
-        if (s.draft == ST_DRAFT_NONE && in_order) assert_true(free_of.end_ns <= r.end_ns * (1 + 1e-9));
         assert_int_equal(r.n_events, again.n_events);
         for (size_t i = 0; i < r.n_events; i++) {
             assert_true(r.events[i].start_ns == again.events[i].start_ns &&
