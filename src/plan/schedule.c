@@ -176,26 +176,34 @@ int st_schedule_bind(const st_schedule *s, uint32_t n_chunks, const char *const 
 
 /* ---- words ---- */
 
+#define PLACES_SHOWN 6 /* of more, the first few */
+
+/* What stands before the i-th of n things, and whether it is the last that is shown. */
+static bool title_link(st_buf *out, uint32_t i, uint32_t n, const char *what) {
+    uint32_t shown = n > PLACES_SHOWN ? PLACES_SHOWN / 2 : n;
+    if (i == shown) {
+        st_buf_printf(out, " and %u more %s", n - shown, what);
+        return true;
+    }
+    st_buf_text(out, i == 0 ? "" : i + 1 == n ? " and " : ", ");
+    return false;
+}
+
 /* "cpu:0 (chunks 1-2) and cpu:1 (3-4)" */
 static void title_places(st_buf *out, const st_schedule *s) {
-    bool first = true;
-    for (uint32_t c = 0, end; c < s->n_chunks; c = end) {
+    uint32_t n = st_schedule_stages(s), i = 0;
+    for (uint32_t c = 0, end; c < s->n_chunks; c = end, i++) {
+        if (title_link(out, i, n, "stages")) return;
         for (end = c + 1; end < s->n_chunks && s->chunks[end].unit == s->chunks[c].unit; end++) continue;
-        const char *link = c == 0 ? "" : end == s->n_chunks ? " and " : ", ";
-        st_buf_printf(out, "%s%s (%s%u", link, s->units[s->chunks[c].unit],
-                      !first        ? ""
-                      : end > c + 1 ? "chunks "
-                                    : "chunk ",
-                      c + 1);
+        const char *word = i > 0 ? "" : end > c + 1 ? "chunks " : "chunk ";
+        st_buf_printf(out, "%s (%s%u", s->units[s->chunks[c].unit], word, c + 1);
         if (end > c + 1) st_buf_printf(out, "-%u", end);
         st_buf_text(out, ")");
-        first = false;
     }
 }
 
 static void title_units(st_buf *out, const st_schedule *s) {
-    for (uint32_t u = 0; u < s->n_units; u++)
-        st_buf_printf(out, "%s%s", u == 0 ? "" : u + 1 == s->n_units ? " and " : ", ", s->units[u]);
+    for (uint32_t u = 0; u < s->n_units && !title_link(out, u, s->n_units, "units"); u++) st_buf_text(out, s->units[u]);
 }
 
 static void title_main(st_buf *out, const st_schedule *s) {

@@ -56,6 +56,16 @@ static void what_is_left_out_has_its_usual_value(void **state) {
     assert_int_equal(st_schedule_unit(&s, 0, false, 1), 1);
 }
 
+static void long_titles_are_cut_short(void **state) {
+    (void)state;
+    st_schedule s = {.kind = ST_SCHEDULE_REPLICAS, .n_chunks = 1, .n_units = 8, .streams = 8, .batch = 1};
+    for (unsigned u = 0; u < 8; u++) snprintf(s.units[u], ST_PLAN_NAME, "u%u", u);
+    st_buf title = {0};
+    st_schedule_title(&title, &s);
+    assert_string_equal(title.data, "the whole model on u0, u1, u2 and 5 more units, 8 streams");
+    st_buf_free(&title);
+}
+
 static void names_cannot_steer_a_terminal(void **state) {
     (void)state;
     static st_schedule s;
@@ -181,9 +191,10 @@ static void a_schedule_is_bound_to_a_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_staged_schedule_is_read),           cmocka_unit_test(what_is_left_out_has_its_usual_value),
-        cmocka_unit_test(names_cannot_steer_a_terminal),       cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(nonsense_is_refused_with_its_reason), cmocka_unit_test(a_schedule_is_bound_to_a_machine),
+        cmocka_unit_test(a_staged_schedule_is_read),        cmocka_unit_test(what_is_left_out_has_its_usual_value),
+        cmocka_unit_test(long_titles_are_cut_short),        cmocka_unit_test(names_cannot_steer_a_terminal),
+        cmocka_unit_test(what_is_written_is_read_back),     cmocka_unit_test(nonsense_is_refused_with_its_reason),
+        cmocka_unit_test(a_schedule_is_bound_to_a_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,10 @@
 #define GENERATE 5
 #define N_CHUNKS 2
 #define MS 1e6
-#define TRIES 6        /* a busy machine wakes sleepers late */
+#define TRIES 8        /* a busy machine wakes sleepers late */
 #define TOLERANCE 0.15 /* in one of the tries */
 
-static const double chunk_ms[N_CHUNKS][2] = {{12, 16}, {9, 7}}; /* on each unit */
+static const double chunk_ms[N_CHUNKS][2] = {{24, 32}, {18, 14}}; /* on each unit */
 
 /* A lane whose steps sleep until their time is over. */
 typedef struct slow_unit {
