@@ -73,24 +73,31 @@ static int region_map_anonymous(st_region *region, size_t bytes) {
 /* MADV_HUGEPAGE is enough for anonymous memory, but nearly everywhere not for a memfd (shmem_enabled is `never` by
  * default). MADV_COLLAPSE (Linux 6.1) does not ask that setting: a page that has one small page in it becomes a huge
  * one, at the price of the page fault that it saves. Where it is refused nothing is lost. */
-static void region_ask_huge(st_region *region) {
-    (void)madvise(region->data, region->bytes, MADV_HUGEPAGE);
+void st_region_settle(const st_region *region, unsigned part, unsigned parts) {
     if (region->fd < 0) return;
-    for (size_t at = 0; at + HUGE_PAGE <= region->bytes; at += HUGE_PAGE) {
-        *(volatile uint8_t *)(region->data + at) = 0;
-        if (madvise(region->data + at, HUGE_PAGE, MADV_COLLAPSE) != 0) return;
+    size_t pages = region->bytes / HUGE_PAGE, end = pages * (part + 1) / parts;
+    for (size_t i = pages * part / parts; i < end; i++) {
+        uint8_t *at = region->data + i * HUGE_PAGE;
+        (void)*(volatile uint8_t *)at; /* a page of a memfd is made when it is read, too */
+        if (madvise(at, HUGE_PAGE, MADV_COLLAPSE) != 0) return;
     }
 }
 
-int st_region_create(st_region *region, const char *name, size_t bytes, stretto_error *err) {
+int st_region_map(st_region *region, const char *name, size_t bytes, stretto_error *err) {
     *region = (st_region){.data = NULL, .bytes = 0, .fd = -1};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (bytes > (size_t)PTRDIFF_MAX - 2 * HUGE_PAGE) return st_fail_memory(err, name, bytes);
     bytes = bytes == 0 ? page : (bytes + page - 1) / page * page;
     if (region_map_shared(region, name, bytes) != 0 && region_map_anonymous(region, bytes) != 0)
         return st_fail_memory(err, name, bytes);
-    region_ask_huge(region);
+    (void)madvise(region->data, region->bytes, MADV_HUGEPAGE);
     return STRETTO_OK;
+}
+
+int st_region_create(st_region *region, const char *name, size_t bytes, stretto_error *err) {
+    int code = st_region_map(region, name, bytes, err);
+    if (code == STRETTO_OK) st_region_settle(region, 0, 1);
+    return code;
 }
 
 void st_region_destroy(st_region *region) {

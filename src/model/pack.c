@@ -63,9 +63,10 @@ static size_t pack_of_task(const pack_job *job, size_t task) {
 }
 
 static void pack_worker(void *arg, const st_worker *worker) {
-    (void)worker;
     pack_job *job = arg;
     st_binder *bind = job->bind;
+    st_region_settle(&bind->model->weights, worker->id, worker->count);
+    st_worker_sync(worker); /* no worker's weights land on small pages of another's part */
     for (;;) {
         size_t task = atomic_fetch_add(&job->next, 1);
         if (task >= job->first_task[bind->n_packs] || atomic_load(&job->bad_pack) != SIZE_MAX) return;
@@ -91,7 +92,7 @@ static void pack_run(pack_job *job, st_pool *pool) {
 }
 
 int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
-    int code = st_region_create(&bind->model->weights, "stretto-weights", bind->region_bytes, err);
+    int code = st_region_map(&bind->model->weights, "stretto-weights", bind->region_bytes, err);
     if (code) return code;
     size_t *first = calloc(bind->n_packs + 1, sizeof *first);
     if (!first) return st_fail_memory(err, "list of packing tasks", (bind->n_packs + 1) * sizeof *first);

@@ -55,6 +55,18 @@ static void region_is_shared(void **state) {
     st_region_destroy(&region);
 }
 
+/* What was written before its part is settled stays. */
+static void region_is_settled_in_parts(void **state) {
+    (void)state;
+    st_region region;
+    const size_t bytes = ((size_t)5 << 20) + 1;
+    assert_int_equal(st_region_map(&region, "parts", bytes, NULL), 0);
+    for (size_t i = 0; i < bytes; i += 4099) region.data[i] = (uint8_t)(i % 251);
+    for (unsigned part = 0; part < 3; part++) st_region_settle(&region, 2 - part, 3);
+    for (size_t i = 0; i < bytes; i++) assert_int_equal(region.data[i], i % 4099 == 0 ? i % 251 : 0);
+    st_region_destroy(&region);
+}
+
 static void region_of_nothing_and_of_too_much(void **state) {
     (void)state;
     st_region region;
@@ -74,6 +86,7 @@ int main(void) {
         cmocka_unit_test(allocates_aligned_and_zeroed),
         cmocka_unit_test(refuses_what_overflows),
         cmocka_unit_test(region_is_shared),
+        cmocka_unit_test(region_is_settled_in_parts),
         cmocka_unit_test(region_of_nothing_and_of_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
