@@ -116,6 +116,27 @@ static void steps_run_in_the_other_process(void **state) {
     assert_int_equal(errno, ESRCH);
 }
 
+/* Threads that have ended are not in the way of the fork. */
+static void it_can_be_opened_after_a_lane_was_closed(void **state) {
+    (void)state;
+    const unsigned core = 0;
+    const st_cpu_options lane = {.cores = &core, .n_cores = 1};
+    st_unit *unit;
+    st_queue *queue;
+    st_event done;
+    st_event_init(&done);
+    assert_int_equal(st_cpu_open(&unit, &host, &lane, NULL), 0);
+    assert_int_equal(st_queue_open(unit, &queue, NULL), 0);
+    assert_int_equal(st_run_step(queue, &good, &done, NULL), 0);
+    assert_int_equal(atomic_load(&common->pid), getpid());
+    st_unit_close(unit);
+    unit = open_unit();
+    assert_int_equal(st_queue_open(unit, &queue, NULL), 0);
+    assert_int_equal(st_run_step(queue, &good, &done, NULL), 0);
+    assert_int_equal(atomic_load(&common->pid), st_process_id(unit));
+    st_unit_close(unit);
+}
+
 static void a_dependency_is_waited_for(void **state) {
     (void)state;
     st_unit *unit = open_unit();
@@ -256,6 +277,7 @@ static void weights_are_mapped_not_copied(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_run_in_the_other_process),
+        cmocka_unit_test(it_can_be_opened_after_a_lane_was_closed),
         cmocka_unit_test(a_dependency_is_waited_for),
         cmocka_unit_test(its_death_is_an_error_that_says_how),
         cmocka_unit_test(signals_for_the_whole_group_do_not_end_it),
