@@ -2,9 +2,10 @@
  * What the whole chain costs on each unit of a probe, so that the planner can say what an overlap is worth.
  *
  * Timed: each chunk from start to end as the unit stamped it, in calls of the whole chain, which leaves the caches as a
- * real step does. Not timed: opening the chain, and the first call of each size. */
+ * real step does. Not timed: opening the chain, and the first call of each size unless it takes long. */
 #include "probe_setup.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "stat/stat.h"
 
@@ -17,6 +18,7 @@
 #define CALLS 5   /* of decode, of which the first does not count */
 #define PROMPTS 3 /* likewise, of a prompt */
 #define CONTEXT (PROMPT + 64)
+#define SLOW_NS 250000000u /* a first call that takes this long counts, and is not repeated */
 #define UNITS_MAX (2 * CLI_LANES_MAX < ST_PLAN_UNITS_MAX ? 2 * CLI_LANES_MAX : ST_PLAN_UNITS_MAX)
 
 /* The calls that are timed. Prompts first, so that the others stand behind one. */
@@ -34,8 +36,13 @@ enum { N_SIZES = sizeof sizes / sizeof *sizes };
 static int time_calls(st_chain *chain, const struct call_size *size, double *ns, unsigned *n, stretto_error *err) {
     static const int32_t ids[PROMPT];
     bool prompt = size->work == ST_WORK_PREFILL;
+    uint64_t begin = st_now_ns();
     *n = prompt ? PROMPTS : CALLS;
     for (unsigned call = 0; call < *n; call++) {
+        if (call == 1 && st_now_ns() - begin > SLOW_NS) {
+            *n = 1;
+            break;
+        }
         if (prompt) st_chain_reset(chain);
         int rc = st_chain_forward(chain, ids, size->tokens, prompt ? ST_WANT_NONE : ST_WANT_ALL, NULL, NULL, err);
         if (rc) return rc;
@@ -57,7 +64,7 @@ static int time_chain(st_chain *chain, st_costs *costs, uint32_t unit, stretto_e
         unsigned n;
         rc = time_calls(chain, &sizes[i], ns, &n, err);
         for (uint32_t c = 0; c < n_chunks && !rc; c++) {
-            double median = st_median(&ns[c * CALLS + 1], n - 1);
+            double median = n > 1 ? st_median(&ns[c * CALLS + 1], n - 1) : ns[c * CALLS];
             st_cost_curve_add(st_costs_curve(costs, c, unit, sizes[i].work), sizes[i].tokens, median < 1 ? 1 : median);
         }
     }
@@ -135,10 +142,12 @@ static int time_unit(probe_plan *plan, st_unit *unit, uint32_t at, stretto_error
     st_unit_info_get(unit, &info);
     describe(&plan->costs->units[at], &info);
     for (uint32_t i = 0; i < s->n_chunks; i++) units[i] = unit;
+    bool f32 = s->options->kv_type && strcmp(s->options->kv_type, "f32") == 0;
     const st_chain_options options = {.model = s->model,
                                       .spans = s->spans,
                                       .n_chunks = s->n_chunks,
                                       .units = units,
+                                      .kv_type = f32 ? ST_KV_F32 : ST_KV_F16,
                                       .n_ctx = CONTEXT,
                                       .max_batch = PROMPT,
                                       .max_logits = STREAMS,
