@@ -153,13 +153,19 @@ static int make_sampler(const st_streams *e, st_slot *slot, stretto_error *err) 
     return STRETTO_OK;
 }
 
-static st_station *reading_station(const st_streams *e) {
+st_station *st_station_for(const st_streams *e, bool reading) {
     st_station *least = NULL;
     for (uint32_t i = 0; i < e->o.n_stations; i++) {
         st_station *s = &e->stations[i];
-        if (s->reads && !s->dead && (!least || s->n_slots < least->n_slots)) least = s;
+        bool does = reading ? s->reads : s->decodes;
+        if (does && !s->dead && (!least || s->n_slots < least->n_slots)) least = s;
     }
     return least;
+}
+
+/* A prompt that could be read, but not decoded, is not begun. */
+static bool can_admit(const st_streams *e) {
+    return st_station_for(e, true) && st_station_for(e, false);
 }
 
 static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_error *err) {
@@ -182,14 +188,12 @@ static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_e
 
 static void admit(st_streams *e) {
     stretto_error error = {0};
-    for (uint32_t i = 0; i < e->o.n_streams && e->next_job < e->n_jobs; i++) {
-        if (e->slots[i].state != ST_SLOT_FREE) continue;
-        st_station *station = reading_station(e);
-        if (!station) break;
-        if (take_job(e, &e->slots[i], station, &error)) st_slot_end(e, &e->slots[i], ST_FINISH_ERROR, &error);
+    for (uint32_t i = 0; i < e->o.n_streams && e->next_job < e->n_jobs && can_admit(e); i++) {
+        st_slot *slot = &e->slots[i];
+        if (slot->state != ST_SLOT_FREE) continue;
+        if (take_job(e, slot, st_station_for(e, true), &error)) st_slot_end(e, slot, ST_FINISH_ERROR, &error);
     }
-    while (!reading_station(e) && e->next_job < e->n_jobs)
-        st_job_end(e, e->next_job++, ST_FINISH_ERROR, &e->unit_error);
+    while (!can_admit(e) && e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_ERROR, &e->unit_error);
 }
 
 static void cancel_all(st_streams *e) {

@@ -84,6 +84,9 @@ struct st_streams {
     st_flight *done;
 };
 
+/* streams.c: the station with the fewest streams of those that read (or decode) and have not failed; NULL: none. */
+st_station *st_station_for(const st_streams *e, bool reading);
+
 /* streams_fill.c: fills and submits what can be at all stations. */
 void st_streams_submit(st_streams *e);
 /* Makes the passes of a station tell the engine when they are done. */

@@ -115,20 +115,11 @@ static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t 
 
 /* ---- stations ---- */
 
-static st_station *decoding_station(const st_streams *e) {
-    st_station *least = NULL;
-    for (uint32_t i = 0; i < e->o.n_stations; i++) {
-        st_station *s = &e->stations[i];
-        if (s->decodes && !s->dead && (!least || s->n_slots < least->n_slots)) least = s;
-    }
-    return least;
-}
-
 /* The prompt is read: the stream goes where it is to be decoded. */
 static bool begin_decoding(st_streams *e, st_slot *slot) {
     slot->state = ST_SLOT_DECODING;
     if (slot->station->decodes) return true;
-    st_station *to = decoding_station(e);
+    st_station *to = st_station_for(e, false);
     if (!to) {
         st_slot_end(e, slot, ST_FINISH_ERROR, &e->unit_error);
         return false;

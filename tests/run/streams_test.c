@@ -356,8 +356,30 @@ static void unit_fails(unsigned fails_at, unsigned refuses_at, bool other_left) 
     work_close(&w);
 }
 
+/* The unit that decodes is lost: what was read there ends, and no other prompt is begun. */
+static void decoding_unit_fails(void) {
+    work w;
+    work_open(&w, "tiny-llama-Q4_1", NULL);
+    frail bad = frail_make(10, 0);
+    bad.queue.unit = &bad.unit;
+    st_station_options two[2] = {station(&w, 0, w.f.units[0], w.f.units[0]), station(&w, 1, &bad.unit, &bad.unit)};
+    two[0].decodes = two[1].reads = false;
+    st_streams_options o = options_of(&w, two, 2);
+    stretto_error err = {0};
+    uint32_t failed = 0;
+    assert_int_equal(run(&w, &o, &err), STRETTO_E_UNIT);
+    for (uint32_t i = 0; i < N_JOBS; i++) {
+        failed += w.got[i].finish == ST_FINISH_ERROR;
+        if (w.got[i].finish != ST_FINISH_ERROR) check_job(&w, i);
+    }
+    assert_true(failed >= 3);
+    assert_int_equal(w.got[N_JOBS - 1].n, 0);
+    work_close(&w);
+}
+
 static void units_fail(void **state) {
     (void)state;
+    decoding_unit_fails();
     for (unsigned at = 1; at < 30; at += 5) {
         unit_fails(at, 0, true);
         unit_fails(0, at, true);
