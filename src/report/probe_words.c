@@ -75,22 +75,20 @@ size_t st_rows_of_pair(const st_probe_record *record, size_t first) {
     return n;
 }
 
-/* In the order of what a reader hopes for. */
-static unsigned worth_rank(enum st_worth_verdict verdict) {
-    static const unsigned ranks[] = {
-        [ST_WORTH_UNKNOWN] = 0,   [ST_WORTH_IMPOSSIBLE] = 1, [ST_WORTH_DOES_NOT_PAY] = 2,
-        [ST_WORTH_UNDECIDED] = 3, [ST_WORTH_PAYS] = 4,
-    };
-    return ranks[verdict];
+/* The first row that has a verdict on this use, on two units or anywhere; NULL: none. */
+static const st_worth *first_worth(const st_probe_row *rows, size_t n, enum st_use use, bool on_two_units) {
+    for (size_t i = 0; i < n; i++) {
+        const bool fits = !on_two_units || (!rows[i].one_unit && rows[i].k == 0);
+        if (fits && rows[i].worth[use].verdict != ST_WORTH_UNKNOWN) return &rows[i].worth[use];
+    }
+    return NULL;
 }
 
 const st_worth *st_rows_worth(const st_probe_row *rows, size_t n, enum st_use use) {
-    const st_worth *best = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const st_worth *worth = &rows[i].worth[use];
-        if (worth_rank(worth->verdict) > (best ? worth_rank(best->verdict) : 0)) best = worth;
-    }
-    return best;
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].worth[use].verdict == ST_WORTH_PAYS) return &rows[i].worth[use];
+    const st_worth *found = first_worth(rows, n, use, true);
+    return found ? found : first_worth(rows, n, use, false);
 }
 
 const char *st_use_text(enum st_use use) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The forms of a probe's record, on a mock machine without noise: numbers are known, so whole texts are. */
 #include "report/probe_report.h"
+#include "report/probe_words.h"
 
 #include "probe/rig.h"
 #include "report/schema.h"
@@ -138,6 +139,19 @@ static void long_names_do_not_break_the_table(void **state) {
     for (const char *at = out.data; *at; at += strcspn(at, "\n") + 1) assert_true(strcspn(at, "\n") <= 80);
     st_buf_free(&out);
     rig_close(&r);
+}
+
+static void worth_is_that_of_two_units_unless_another_row_pays(void **state) {
+    (void)state;
+    st_probe_row rows[3] = {{.one_unit = true}, {.one_unit = false}, {.k = 4}};
+    assert_null(st_rows_worth(rows, 3, ST_USE_STREAMS));
+    rows[0].worth[ST_USE_STREAMS].verdict = ST_WORTH_UNDECIDED;
+    assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[0].worth[ST_USE_STREAMS]);
+    assert_null(st_rows_worth(rows, 3, ST_USE_PREFILL));
+    rows[1].worth[ST_USE_STREAMS].verdict = ST_WORTH_DOES_NOT_PAY;
+    assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[1].worth[ST_USE_STREAMS]);
+    rows[2].worth[ST_USE_STREAMS].verdict = ST_WORTH_PAYS;
+    assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[2].worth[ST_USE_STREAMS]);
 }
 
 static void markdown_begins_with_the_verdict(void **state) {
@@ -306,6 +320,7 @@ int main(void) {
         cmocka_unit_test(what_is_undecided_says_so),
         cmocka_unit_test(wild_numbers_do_not_break_the_table),
         cmocka_unit_test(long_names_do_not_break_the_table),
+        cmocka_unit_test(worth_is_that_of_two_units_unless_another_row_pays),
         cmocka_unit_test(markdown_begins_with_the_verdict),
         cmocka_unit_test(the_json_has_what_scripts_rely_on),
         cmocka_unit_test(the_json_of_what_was_not_measured),
