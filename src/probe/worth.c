@@ -132,8 +132,9 @@ static void worth_of_batch(st_probe_row *row) {
     for (unsigned use = ST_USE_PREFILL; use < ST_USE_COUNT; use++) {
         st_worth *worth = &row->worth[use];
         worth_at(worth, 0);
-        snprintf(worth->reason, sizeof worth->reason, "%u tokens of %s in one call are %.2f times as fast as in %u",
-                 row->k, row->name[0], row->speedup.value, row->k);
+        snprintf(worth->reason, sizeof worth->reason,
+                 "one call of %u tokens through %s is %.2f times as fast as %u calls", row->k, row->name[0],
+                 row->speedup.value, row->k);
     }
 }
 

@@ -75,20 +75,25 @@ size_t st_rows_of_pair(const st_probe_record *record, size_t first) {
     return n;
 }
 
-/* The first row that has a verdict on this use, on two units or anywhere; NULL: none. */
-static const st_worth *first_worth(const st_probe_row *rows, size_t n, enum st_use use, bool on_two_units) {
-    for (size_t i = 0; i < n; i++) {
-        const bool fits = !on_two_units || (!rows[i].one_unit && rows[i].k == 0);
-        if (fits && rows[i].worth[use].verdict != ST_WORTH_UNKNOWN) return &rows[i].worth[use];
-    }
-    return NULL;
+/* What a reader wants to know first: two units, then one call, and two queues of one unit only where nothing else is.
+ */
+static unsigned worth_rank(const st_probe_row *row, const st_worth *worth) {
+    if (worth->verdict == ST_WORTH_UNKNOWN) return 0;
+    if (row->one_unit) return 1;
+    if (worth->verdict == ST_WORTH_PAYS) return row->k ? 4 : 5;
+    return row->k ? 2 : 3;
 }
 
 const st_worth *st_rows_worth(const st_probe_row *rows, size_t n, enum st_use use) {
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].worth[use].verdict == ST_WORTH_PAYS) return &rows[i].worth[use];
-    const st_worth *found = first_worth(rows, n, use, true);
-    return found ? found : first_worth(rows, n, use, false);
+    const st_worth *best = NULL;
+    unsigned highest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned rank = worth_rank(&rows[i], &rows[i].worth[use]);
+        if (rank == 0 || rank < highest || (rank == highest && rows[i].k == 0)) continue;
+        best = &rows[i].worth[use]; /* of several calls the largest, which comes last */
+        highest = rank;
+    }
+    return best;
 }
 
 const char *st_use_text(enum st_use use) {

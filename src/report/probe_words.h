@@ -22,8 +22,8 @@ const char *st_cache_text(enum st_cache cache);
 /* Rows from `first` on that are of the same pair. */
 size_t st_rows_of_pair(const st_probe_record *record, size_t first);
 
-/* What rows[n] of one pair say of a use: that it pays if it does in one of them; else the first verdict on two units,
- * where the question is open, else the first. NULL where none has one. */
+/* What rows[n] of one pair say of a use: what pays, on two units or in the largest call; else the first verdict on two
+ * units, where the question is open, else any. NULL where none has one. */
 const st_worth *st_rows_worth(const st_probe_row *rows, size_t n, enum st_use use);
 const char *st_use_text(enum st_use use);                 /* "one stream" */
 const char *st_worth_text(enum st_worth_verdict verdict); /* "yes", "no", "undecided" */

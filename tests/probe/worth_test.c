@@ -144,7 +144,7 @@ static void a_batch_pays_when_it_saves_anything(void **state) {
     st_worth worth = ask(poor_team, row, ST_USE_STREAMS);
     assert_true(worth.break_even == 0);
     assert_int_equal(worth.verdict, ST_WORTH_PAYS);
-    assert_string_equal(worth.reason, "4 tokens of 1 in one call are 2.50 times as fast as in 4");
+    assert_string_equal(worth.reason, "one call of 4 tokens through 1 is 2.50 times as fast as 4 calls");
 }
 
 static void what_is_not_known_is_not_said(void **state) {

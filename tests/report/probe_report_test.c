@@ -150,6 +150,8 @@ static void worth_is_that_of_two_units_unless_another_row_pays(void **state) {
     assert_null(st_rows_worth(rows, 3, ST_USE_PREFILL));
     rows[1].worth[ST_USE_STREAMS].verdict = ST_WORTH_DOES_NOT_PAY;
     assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[1].worth[ST_USE_STREAMS]);
+    rows[0].worth[ST_USE_STREAMS].verdict = ST_WORTH_PAYS; /* two queues of one unit: noise */
+    assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[1].worth[ST_USE_STREAMS]);
     rows[2].worth[ST_USE_STREAMS].verdict = ST_WORTH_PAYS;
     assert_ptr_equal(st_rows_worth(rows, 3, ST_USE_STREAMS), &rows[2].worth[ST_USE_STREAMS]);
 }
