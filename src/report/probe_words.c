@@ -75,8 +75,7 @@ size_t st_rows_of_pair(const st_probe_record *record, size_t first) {
     return n;
 }
 
-/* What a reader wants to know first: two units, then one call, and two queues of one unit only where nothing else is.
- */
+/* What a reader wants to know first: two units, then one call; two queues of one unit only where nothing else is. */
 static unsigned worth_rank(const st_probe_row *row, const st_worth *worth) {
     if (worth->verdict == ST_WORTH_UNKNOWN) return 0;
     if (row->one_unit) return 1;
