@@ -34,11 +34,20 @@ static int thread_set_cpu(pthread_t thread, unsigned cpu) {
     return failed;
 }
 
-void st_thread_bind(pthread_t thread, unsigned cpu, const st_log *log) {
+bool st_thread_bind(pthread_t thread, unsigned cpu, const st_log *log) {
     int failed = thread_set_cpu(thread, cpu);
     if (failed)
         st_warn(log, "a worker could not be bound to processor %u (%s): it runs unbound, times may vary more", cpu,
                 strerror(failed));
+    return !failed;
+}
+
+void st_affinity_get(st_affinity *affinity) {
+    affinity->known = sched_getaffinity(0, sizeof affinity->set, (cpu_set_t *)affinity->set) == 0;
+}
+
+void st_affinity_set(const st_affinity *affinity) {
+    if (affinity->known) sched_setaffinity(0, sizeof affinity->set, (const cpu_set_t *)affinity->set);
 }
 
 uint64_t st_thread_cpu_ns_of(pthread_t thread) {

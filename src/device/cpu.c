@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void lane_info(const st_unit *unit, st_unit_info *info) { *info = ((const st_lane *)unit)->info; }
+static void lane_info(const st_unit *unit, st_unit_info *info) {
+    *info = ((const st_lane *)unit)->info;
+}
 
 /* Waits for the leader, which ends when all queues are empty, and for other units' threads that are just calling ours.
  */
@@ -33,6 +35,10 @@ static void lane_close(st_unit *unit) {
     st_free(lane);
 }
 
+static bool lane_bind(st_unit *unit, unsigned worker) {
+    return st_lane_cpus_bind(&((st_lane *)unit)->cpus, worker);
+}
+
 static uint64_t lane_cpu_ns(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;
     return st_thread_cpu_ns_of(lane->leader) + st_pool_cpu_ns(lane->pool);
@@ -45,6 +51,7 @@ static const st_unit_ops lane_ops = {
     .submit = st_lane_submit,
     .wait = st_event_block,
     .quiet = st_lane_quiet,
+    .bind = lane_bind,
     .cpu_ns = lane_cpu_ns,
     .close = lane_close,
 };
@@ -86,7 +93,9 @@ static void name_write(st_unit_info *info) {
     st_buf_free(&text);
 }
 
-static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
+static const char *plural(unsigned n) {
+    return n == 1 ? "" : "s";
+}
 
 /* How many threads the lane gets. What was asked for and cannot be is warned of; what nobody asked for is only noted.
  */
@@ -119,11 +128,23 @@ int st_lane_describe(st_unit_info *info, const st_host *host, const st_cpu_optio
     return STRETTO_OK;
 }
 
+void st_lane_cpus_find(st_lane_cpus *cpus, const st_unit_info *info, const st_host *host, bool pin) {
+    cpus->n = pin ? info->n_threads : 0;
+    for (unsigned i = 0; i < cpus->n; i++) cpus->cpu[i] = host->cores[info->cores[i]].cpu;
+}
+
+const unsigned *st_lane_cpus_pool(const st_lane_cpus *cpus) {
+    return cpus->n > 0 ? cpus->cpu : NULL;
+}
+
+bool st_lane_cpus_bind(const st_lane_cpus *cpus, unsigned worker) {
+    return worker < cpus->n && st_thread_bind(pthread_self(), cpus->cpu[worker], NULL);
+}
+
 static int lane_start(st_lane *lane, const st_host *host, const st_cpu_options *options, stretto_error *err) {
-    unsigned cpus[ST_UNIT_MAX_CORES];
-    for (unsigned i = 0; i < lane->info.n_threads; i++) cpus[i] = host->cores[lane->info.cores[i]].cpu;
+    st_lane_cpus_find(&lane->cpus, &lane->info, host, options->pin);
     const st_pool_options pool = {.count = lane->info.n_threads,
-                                  .cpus = options->pin ? cpus : NULL,
+                                  .cpus = st_lane_cpus_pool(&lane->cpus),
                                   .spin_ns = UINT64_MAX, /* the leader sends it to sleep */
                                   .log = options->log};
     int code = st_pool_create(&lane->pool, &pool, err);
@@ -134,7 +155,7 @@ static int lane_start(st_lane *lane, const st_host *host, const st_cpu_options *
     if (code != STRETTO_OK)
         st_pool_destroy(lane->pool);
     else if (options->pin)
-        st_thread_bind(lane->leader, cpus[0], options->log);
+        st_thread_bind(lane->leader, lane->cpus.cpu[0], options->log);
     return code;
 }
 

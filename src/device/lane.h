@@ -16,6 +16,12 @@
  * not to be in the way of others. */
 #define ST_LANE_SPIN_NS 150000u
 
+/* The OS processors that a lane's workers are bound to. */
+typedef struct st_lane_cpus {
+    unsigned n; /* workers; 0: they are not bound */
+    unsigned cpu[ST_UNIT_MAX_CORES];
+} st_lane_cpus;
+
 #define ST_LANE_MAX_PENDING 256u /* submissions a queue holds; a power of two, since positions wrap */
 
 typedef struct st_lane st_lane;
@@ -51,6 +57,7 @@ struct st_lane_queue {
 struct st_lane {
     st_unit unit; /* first member */
     st_unit_info info;
+    st_lane_cpus cpus;
     st_pool *pool;
     pthread_t leader;
     uint64_t spin_ns;
@@ -70,6 +77,11 @@ struct st_lane {
 /* cpu.c: what a lane that is opened with these options says of itself: name, cores, number of threads. Errors as in
  * st_cpu_open. */
 int st_lane_describe(st_unit_info *info, const st_host *host, const st_cpu_options *options, stretto_error *err);
+void st_lane_cpus_find(st_lane_cpus *cpus, const st_unit_info *info, const st_host *host, bool pin);
+/* Of a pool's options: NULL where workers are not bound. */
+const unsigned *st_lane_cpus_pool(const st_lane_cpus *cpus);
+/* st_unit_bind for a unit with such workers. */
+bool st_lane_cpus_bind(const st_lane_cpus *cpus, unsigned worker);
 
 /* lane_queue.c: the submitters' side, operations of st_unit_ops. */
 int st_lane_queue_open(st_unit *unit, st_queue **out, stretto_error *err);

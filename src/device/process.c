@@ -32,6 +32,7 @@ typedef struct process_queue {
 typedef struct process_unit {
     st_unit unit; /* first member */
     st_unit_info info;
+    st_lane_cpus cpus;
     process_box *box;
     pid_t pid;
     clockid_t cpu_clock;
@@ -209,6 +210,10 @@ static void process_quiet(st_unit *unit) {
     atomic_fetch_sub(&box->hush, 1);
 }
 
+static bool process_bind(st_unit *unit, unsigned worker) {
+    return st_lane_cpus_bind(&((process_unit *)unit)->cpus, worker);
+}
+
 static uint64_t process_cpu_ns(st_unit *unit) {
     struct timespec time;
     if (clock_gettime(((process_unit *)unit)->cpu_clock, &time) != 0) return 0;
@@ -255,6 +260,7 @@ static const st_unit_ops process_ops = {
     .submit = process_submit,
     .wait = st_event_block,
     .quiet = process_quiet,
+    .bind = process_bind,
     .cpu_ns = process_cpu_ns,
     .close = process_close,
 };
@@ -268,6 +274,7 @@ static int describe(process_unit *p, const st_host *host, const st_cpu_options *
     snprintf(p->info.kind, sizeof p->info.kind, "process");
     p->info.max_pending = PROCESS_PENDING;
     p->info.shares_memory = false;
+    st_lane_cpus_find(&p->cpus, &p->info, host, lane->pin);
     return STRETTO_OK;
 }
 
@@ -286,13 +293,12 @@ static int steps_copy(process_unit *p, const st_process_options *options, strett
     return STRETTO_OK;
 }
 
-static int fork_child(process_unit *p, const st_host *host, const st_cpu_options *lane, stretto_error *err) {
+static int fork_child(process_unit *p, const st_cpu_options *lane, stretto_error *err) {
     process_plan plan = {.box = p->box,
                          .parent = getpid(),
                          .n_threads = p->info.n_threads,
-                         .pin = lane->pin,
+                         .cpus = &p->cpus,
                          .spin_ns = lane->spin_ns ? lane->spin_ns : ST_LANE_SPIN_NS};
-    for (unsigned i = 0; i < plan.n_threads; i++) plan.cpus[i] = host->cores[p->info.cores[i]].cpu;
     p->pid = fork();
     if (p->pid == 0) st_process_child(&plan);
     if (p->pid < 0) return st_fail(err, STRETTO_E_UNIT, "no second process could be made: %s", strerror(errno));
@@ -324,7 +330,7 @@ int st_process_open(st_unit **out, const st_host *host, const st_process_options
     int code = describe(p, host, &options->lane, err);
     if (code == STRETTO_OK) code = steps_copy(p, options, err);
     if (code == STRETTO_OK) code = box_create(p, err);
-    if (code == STRETTO_OK) code = fork_child(p, host, &options->lane, err);
+    if (code == STRETTO_OK) code = fork_child(p, &options->lane, err);
     if (code != STRETTO_OK) {
         process_free(p);
         return code;

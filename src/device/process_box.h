@@ -4,6 +4,7 @@
 #ifndef ST_DEVICE_PROCESS_BOX_H
 #define ST_DEVICE_PROCESS_BOX_H
 
+#include "device/lane.h"
 #include "device/process.h"
 
 #define PROCESS_PENDING 64u /* submissions; a power of two, since positions wrap */
@@ -34,8 +35,7 @@ typedef struct process_plan {
     process_box *box;
     pid_t parent;
     unsigned n_threads;
-    unsigned cpus[ST_UNIT_MAX_CORES]; /* [n_threads] OS processors to bind to */
-    bool pin;
+    const st_lane_cpus *cpus;
     uint64_t spin_ns;
 } process_plan;
 

@@ -81,10 +81,10 @@ void st_process_child(const process_plan *plan) {
     process_box *box = plan->box;
     child_tie(plan);
     const st_pool_options options = {
-        .count = plan->n_threads, .cpus = plan->pin ? plan->cpus : NULL, .spin_ns = UINT64_MAX};
+        .count = plan->n_threads, .cpus = st_lane_cpus_pool(plan->cpus), .spin_ns = UINT64_MAX};
     st_pool *pool;
     bool good = st_pool_create(&pool, &options, &box->failure) == STRETTO_OK;
-    if (good && plan->pin) st_thread_bind(pthread_self(), plan->cpus[0], NULL);
+    if (good) st_lane_cpus_bind(plan->cpus, 0);
     atomic_store(&box->state, good ? PROCESS_READY : PROCESS_FAILED);
     st_futex_wake_shared(&box->state);
     if (!good) _exit(1);

@@ -165,7 +165,7 @@ double st_join_measure(void) {
     st_queue *queue[2] = {NULL, NULL};
     st_starter *starter = NULL;
     double ns[JOIN_PAIRS], median = 0;
-    bool good = st_starter_create(&starter, NULL) == STRETTO_OK;
+    bool good = st_starter_create(&starter, (st_unit *[2]){NULL, NULL}, NULL) == STRETTO_OK;
     for (unsigned i = 0; i < 2 && good; i++)
         good = st_null_open(&unit[i], i, NULL) == STRETTO_OK && st_queue_open(unit[i], &queue[i], NULL) == STRETTO_OK;
     if (good) median = join_pairs(starter, queue, ns);

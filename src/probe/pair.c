@@ -20,7 +20,8 @@ int st_pair_open(st_pair *pair, const st_probe_setup *setup, const st_probe_job 
     for (unsigned i = 0; i < n_queues && code == STRETTO_OK; i++)
         code = st_queue_open(setup->units[job->unit[i]], &pair->queue[i], err);
     if (code == STRETTO_OK && job->arrangement->submit == ST_SUBMIT_TWO_THREADS && !setup->virtual_time)
-        code = st_starter_create(&pair->starter, err);
+        code = st_starter_create(&pair->starter, (st_unit *[]){setup->units[job->unit[0]], setup->units[job->unit[1]]},
+                                 err);
     if (code != STRETTO_OK) st_pair_close(pair);
     return code;
 }
@@ -43,6 +44,15 @@ static int time_solo(st_pair *pair, unsigned side, uint64_t begin, st_sample *sa
     int code = st_run_step(pair->queue[side], pair->step[side], &pair->done[side], err);
     if (code == STRETTO_OK) sample_side(sample, side, &pair->done[side], begin);
     return code;
+}
+
+/* Side b from the thread that submits it when both are started together. */
+static int time_second(st_pair *pair, st_sample *sample, stretto_error *err) {
+    st_start_side side = {.queue = pair->queue[1], .step = pair->step[1], .done = &pair->done[1]};
+    st_start_second(pair->starter, &pair->setup->clock, &side);
+    if (side.code != STRETTO_OK) return st_fail(err, side.code, "%s", side.error.text);
+    sample_side(sample, 1, &pair->done[1], side.begin_ns);
+    return STRETTO_OK;
 }
 
 static int time_serial(st_pair *pair, st_sample *sample, stretto_error *err) {
@@ -97,8 +107,11 @@ static int time_parallel(st_pair *pair, st_sample *sample, stretto_error *err) {
 static int time_arm(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
     switch (arm) {
     case ST_ARM_SOLO_A:
+        return time_solo(pair, 0, st_clock_now(&pair->setup->clock), sample, err);
     case ST_ARM_SOLO_B:
-        return time_solo(pair, arm == ST_ARM_SOLO_B, st_clock_now(&pair->setup->clock), sample, err);
+        return pair->starter && pair->job->unit[0] != pair->job->unit[1]
+                   ? time_second(pair, sample, err)
+                   : time_solo(pair, 1, st_clock_now(&pair->setup->clock), sample, err);
     case ST_ARM_SERIAL:
         return pair->job->arrangement->k ? time_singles(pair, sample, err) : time_serial(pair, sample, err);
     case ST_ARM_QUEUED:

@@ -115,7 +115,8 @@ int st_spike_run(const st_spike_setup *setup, st_spike_record *record, stretto_e
         snprintf(record->unit[i], sizeof record->unit[i], "%s", info.name);
         st_event_init(&s.done[i]);
     }
-    int code = setup->virtual_time ? STRETTO_OK : st_starter_create(&s.starter, err);
+    st_unit *const units[2] = {setup->queue[0]->unit, setup->queue[1]->unit};
+    int code = setup->virtual_time ? STRETTO_OK : st_starter_create(&s.starter, units, err);
     for (unsigned arm = 0; arm < ST_SPIKE_ARMS && code == STRETTO_OK; arm++) code = run_trials(&s, record, arm, err);
     st_starter_destroy(s.starter);
     if (code != STRETTO_OK) return code;

@@ -60,9 +60,17 @@ int st_run_step(st_queue *queue, const st_step *step, st_event *done, stretto_er
     return code != STRETTO_OK ? code : st_event_wait(done, err);
 }
 
-void st_unit_quiet(st_unit *unit) { unit->ops->quiet(unit); }
+void st_unit_quiet(st_unit *unit) {
+    unit->ops->quiet(unit);
+}
 
-uint64_t st_unit_cpu_ns(st_unit *unit) { return unit->ops->cpu_ns ? unit->ops->cpu_ns(unit) : 0; }
+bool st_unit_bind(st_unit *unit, unsigned worker) {
+    return unit->ops->bind && unit->ops->bind(unit, worker);
+}
+
+uint64_t st_unit_cpu_ns(st_unit *unit) {
+    return unit->ops->cpu_ns ? unit->ops->cpu_ns(unit) : 0;
+}
 
 void st_unit_close(st_unit *unit) {
     if (unit) unit->ops->close(unit);

@@ -33,28 +33,28 @@ enum st_event_state { ST_EVENT_IDLE, ST_EVENT_PENDING, ST_EVENT_DONE };
 /* Completion of one submission. Owned by the submitter; may be reused for a new submission once done. A step whose
  * dependency failed is not run and fails with the same error. */
 struct st_event {
-    atomic_uint state;   /* enum st_event_state; a futex word */
-    st_unit *unit;       /* where it was submitted */
-    uint64_t submit_ns;  /* stamped by the unit, on the unit's clock */
+    atomic_uint state;  /* enum st_event_state; a futex word */
+    st_unit *unit;      /* where it was submitted */
+    uint64_t submit_ns; /* stamped by the unit, on the unit's clock */
     uint64_t start_ns, end_ns;
-    int code;            /* of the step, valid when done */
-    stretto_error error; /* valid when code is not 0 */
-    void *impl;          /* the unit's own (the mock's record) */
+    int code;                                /* of the step, valid when done */
+    stretto_error error;                     /* valid when code is not 0 */
+    void *impl;                              /* the unit's own (the mock's record) */
     _Atomic(struct st_listener *) listeners; /* event.h: who is told when it is done */
 };
 
 #define ST_UNIT_MAX_CORES 256
 #define ST_UNIT_MAX_DEPS 16 /* dependencies of one step */
 typedef struct st_unit_info {
-    char name[48];          /* "cpu:0+1", "mock:0", ... */
-    char kind[16];          /* "cpu", "null", "mock" */
-    char device[96];        /* processor or device name */
-    char driver[64];        /* driver or runtime and its version, "" for a cpu lane */
-    unsigned n_threads;     /* workers of a lane, 1 elsewhere */
+    char name[48];      /* "cpu:0+1", "mock:0", ... */
+    char kind[16];      /* "cpu", "null", "mock" */
+    char device[96];    /* processor or device name */
+    char driver[64];    /* driver or runtime and its version, "" for a cpu lane */
+    unsigned n_threads; /* workers of a lane, 1 elsewhere */
     unsigned n_cores;
     unsigned cores[ST_UNIT_MAX_CORES]; /* indices into st_host.cores, ascending */
-    unsigned max_pending;   /* submissions a queue can hold */
-    bool shares_memory;     /* host pointers can be used as they are */
+    unsigned max_pending;              /* submissions a queue can hold */
+    bool shares_memory;                /* host pointers can be used as they are */
 } st_unit_info;
 
 typedef struct st_unit_ops {
@@ -65,7 +65,8 @@ typedef struct st_unit_ops {
                   stretto_error *err);
     void (*wait)(st_event *event);
     void (*quiet)(st_unit *unit);
-    uint64_t (*cpu_ns)(st_unit *unit); /* NULL: not known */
+    bool (*bind)(st_unit *unit, unsigned worker); /* NULL: no cores of ours */
+    uint64_t (*cpu_ns)(st_unit *unit);            /* NULL: not known */
     void (*close)(st_unit *unit);
 } st_unit_ops;
 
@@ -103,6 +104,10 @@ int st_run_step(st_queue *queue, const st_step *step, st_event *done, stretto_er
 
 /* Lets the unit's idle workers go to sleep, and returns when they have. */
 void st_unit_quiet(st_unit *unit);
+/* Binds the calling thread to the core of that worker (0 takes the steps and is always there): a submission from there
+ * wakes nobody on another core, and two submitters to two lanes never queue for one core behind a step. False when the
+ * unit binds no such worker to a core; the thread then stays as it was. */
+bool st_unit_bind(st_unit *unit, unsigned worker);
 /* CPU time that the unit's threads have used so far, spinning included; 0: the unit does not know. */
 uint64_t st_unit_cpu_ns(st_unit *unit);
 /* Waits for what is pending, which may need other units to go on. Queues still open end with the unit. NULL is fine. */

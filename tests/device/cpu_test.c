@@ -2,6 +2,7 @@
 #include "device/cpu.h"
 
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -405,6 +406,23 @@ static int look_around(void *arg, const st_worker *worker, stretto_error *err) {
     return 0;
 }
 
+static void submitters_sit_there_too(st_unit *unit, const st_host *host, unsigned n_workers) {
+    cpu_set_t before, set;
+    st_affinity affinity;
+    st_affinity_get(&affinity);
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    for (unsigned i = 0; i < n_workers; i++) {
+        assert_true(st_unit_bind(unit, i));
+        assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+        assert_int_equal(CPU_COUNT(&set), 1);
+        assert_true(CPU_ISSET(host->cores[i].cpu, &set));
+    }
+    assert_false(st_unit_bind(unit, n_workers));
+    st_affinity_set(&affinity);
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    assert_true(CPU_EQUAL(&set, &before));
+}
+
 static void workers_sit_on_their_cores(void **state) {
     (void)state;
     st_host host;
@@ -426,6 +444,7 @@ static void workers_sit_on_their_cores(void **state) {
         assert_int_equal(CPU_COUNT(&w.set[i]), 1);
         assert_true(CPU_ISSET(host.cores[i].cpu, &w.set[i]));
     }
+    submitters_sit_there_too(unit, &host, info.n_threads);
     st_queue_close(queue);
     st_unit_close(unit);
     st_host_free(&host);
@@ -445,6 +464,7 @@ static void refused_binding_is_a_warning(void **state) {
     assert_int_equal(st_cpu_open(&unit, &fake.host, &options, &err), 0);
     assert_int_equal(h.n, 2);
     assert_non_null(strstr(h.text, "100000"));
+    assert_false(st_unit_bind(unit, 0));
     st_queue *queue = lanes_queue(unit);
     probe_step p;
     st_event done;

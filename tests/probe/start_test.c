@@ -17,11 +17,12 @@
 
 #include <cmocka.h>
 
-/* A unit that notes which threads submit to it, and fails a step named "bad". */
+/* A unit that notes which threads submit to it and are bound to it, and fails a step named "bad". */
 typedef struct noting_unit {
     st_unit base;
     st_queue queue;
-    pthread_t submitter;
+    pthread_t submitter, bound;
+    unsigned worker;
     unsigned submissions;
 } noting_unit;
 
@@ -38,7 +39,14 @@ static int noting_submit(st_queue *queue, const st_step *step, st_event *const *
     return STRETTO_OK;
 }
 
-static const st_unit_ops noting_ops = {.submit = noting_submit, .wait = st_event_block};
+static bool noting_bind(st_unit *base, unsigned worker) {
+    noting_unit *unit = (noting_unit *)base;
+    unit->bound = pthread_self();
+    unit->worker = worker;
+    return true;
+}
+
+static const st_unit_ops noting_ops = {.submit = noting_submit, .wait = st_event_block, .bind = noting_bind};
 
 static void noting_open(noting_unit *unit) {
     *unit = (noting_unit){.base = {.ops = &noting_ops, .clock = st_clock_real()}};
@@ -52,11 +60,11 @@ static void each_side_is_submitted_by_its_own_thread(void **state) {
     const st_step step = {.name = "step"};
     st_clock clock = st_clock_real();
     st_starter *starter;
-    assert_int_equal(st_starter_create(&starter, NULL), 0);
     for (int i = 0; i < 2; i++) {
         noting_open(&units[i]);
         st_event_init(&done[i]);
     }
+    assert_int_equal(st_starter_create(&starter, (st_unit *[]){&units[0].base, &units[1].base}, NULL), 0);
     for (int turn = 0; turn < 200; turn++) {
         st_start_side sides[2] = {{.queue = &units[0].queue, .step = &step, .done = &done[0]},
                                   {.queue = &units[1].queue, .step = &step, .done = &done[1]}};
@@ -71,6 +79,16 @@ static void each_side_is_submitted_by_its_own_thread(void **state) {
         assert_false(pthread_equal(units[1].submitter, pthread_self()));
     }
     assert_int_equal(units[1].submissions, 200);
+    assert_true(pthread_equal(units[0].bound, units[0].submitter));
+    assert_true(pthread_equal(units[1].bound, units[1].submitter));
+    assert_int_equal(units[0].worker, 0);
+    assert_int_equal(units[1].worker, 0);
+    st_start_side alone = {.queue = &units[1].queue, .step = &step, .done = &done[1]};
+    st_start_second(starter, &clock, &alone);
+    assert_int_equal(alone.code, 0);
+    assert_int_equal(units[0].submissions, 200);
+    assert_int_equal(units[1].submissions, 201);
+    assert_true(pthread_equal(units[1].submitter, units[1].bound));
     st_starter_destroy(starter);
 }
 
