@@ -68,6 +68,9 @@ static inline size_t st_logits_stride(const st_model *model) {
  * and allocated before. Results are bit-equal for any number of workers, any split into chunks, and any batching. */
 void st_chunk_forward(const st_chunk *chunk, st_scratch *scratch, const st_batch *batch, const st_worker *worker);
 
+/* The likeliest logit of a wanted row of the last forward with the head; for worker 0, which found it. */
+float st_scratch_best(const st_scratch *scratch, uint32_t wanted);
+
 /* Embeds one id into out[d_model], scaled as the model wants it. */
 void st_embed_row(const st_model *model, int32_t id, float *out);
 

@@ -96,6 +96,7 @@ static void join_best(const st_forward *f) {
                 best = *other;
         }
         f->batch->argmax[i] = (int32_t)best.index;
+        f->s->best[i] = best;
     }
 }
 

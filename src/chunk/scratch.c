@@ -79,3 +79,7 @@ void st_scratch_free(st_scratch *scratch) {
     st_free(scratch->memory);
     free(scratch);
 }
+
+float st_scratch_best(const st_scratch *scratch, uint32_t wanted) {
+    return scratch->best[wanted].value;
+}

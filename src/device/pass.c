@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* One chunk of a pass as a step: what it runs, on what, where. */
@@ -69,15 +70,34 @@ static void run_picks(const st_pass *p, const st_worker *worker) {
     }
 }
 
+/* Weights that are numbers may still overflow on the way: then every logit of a row is lost. */
+static int check_logits(const st_pass *p, const st_scratch *scratch, stretto_error *err) {
+    for (uint32_t i = 0; i < p->n_wanted; i++)
+        if (!isfinite(st_scratch_best(scratch, i)))
+            return st_fail(err, STRETTO_E_INPUT,
+                           "the logits at position %u are no finite numbers: the weights overflow",
+                           p->pos[p->wanted[i]]);
+    return STRETTO_OK;
+}
+
+/* Worker 0 speaks for the step, after all have done their share of it. */
+static int check_call(const st_pass *p, const call *c, uint32_t chunk, stretto_error *err) {
+    int code = STRETTO_OK;
+    for (uint32_t i = 0; c->batch.embed && i < p->n_rows && !code; i++)
+        code = st_model_check_row(p->placement->model, p->ids[i], err);
+    bool last = chunk + 1 == p->placement->n_chunks;
+    return code || !last ? code : check_logits(p, p->placement->scratch[chunk], err);
+}
+
 static int call_run(void *arg, const st_worker *worker, stretto_error *err) {
-    (void)err;
     const call *c = arg;
     const st_pass *p = c->pass;
     uint32_t chunk = (uint32_t)(c - p->calls);
     if (p->n_fed && c->batch.embed) take_fed(p, worker);
     st_chunk_forward(&p->placement->chunks[chunk], p->placement->scratch[chunk], &c->batch, worker);
+    int code = worker->id == 0 ? check_call(p, c, chunk, err) : STRETTO_OK;
     if (chunk + 1 == p->placement->n_chunks) run_picks(p, worker);
-    return 0;
+    return code;
 }
 
 /* ---- opening ---- */

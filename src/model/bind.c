@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/bind.h"
+#include "model/finite.h"
 
 #include "base/error.h"
 
@@ -80,6 +81,50 @@ static int shape_error(const st_binder *bind, const st_tensor *t, uint64_t cols,
                    bind->gguf->path, (int)t->name.len, t->name.data, found, cols, rows);
 }
 
+static void mark(const st_binder *bind, const st_tensor *t) {
+    bind->used[t - bind->gguf->tensors] = true;
+}
+
+void st_bind_spare(st_binder *bind, const char *fmt, uint32_t layer) {
+    char name[NAME_MAX_LEN];
+    layer_name(name, fmt, layer);
+    const st_tensor *t = st_gguf_tensor(bind->gguf, name);
+    if (t) mark(bind, t);
+}
+
+/* N of "blk.N."; false for a tensor outside the layers. A number beyond all bounds becomes UINT32_MAX. */
+static bool layer_of(const st_tensor *t, uint32_t *layer) {
+    static const char before[] = "blk.";
+    size_t at = sizeof before - 1;
+    if (t->name.len <= at || memcmp(t->name.data, before, at) != 0) return false;
+    uint64_t n = 0;
+    size_t first = at;
+    for (; at < t->name.len && t->name.data[at] >= '0' && t->name.data[at] <= '9'; at++)
+        if (n <= UINT32_MAX) n = 10 * n + (uint64_t)(t->name.data[at] - '0');
+    *layer = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    return at > first && at < t->name.len && t->name.data[at] == '.';
+}
+
+int st_bind_rest(const st_binder *bind, stretto_error *err) {
+    const st_gguf *g = bind->gguf;
+    const st_tensor *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const st_tensor *t = &g->tensors[i];
+        uint32_t layer = 0;
+        if (bind->used[i]) continue;
+        if (layer_of(t, &layer) && layer >= bind->model->n_layers)
+            return st_fail(err, STRETTO_E_INPUT, "%s: tensor %.*s is of layer %u, but %s.block_count is %u", g->path,
+                           (int)t->name.len, t->name.data, layer, st_model_arch_name(bind->model),
+                           bind->model->n_layers);
+        if (n++ == 0) first = t;
+    }
+    if (first)
+        st_warn(bind->log, "%s: %zu tensor%s nothing here reads, the first is %.*s: the original may do more", g->path,
+                n, n == 1 ? " that" : "s that", (int)first->name.len, first->name.data);
+    return STRETTO_OK;
+}
+
 /* Finds a tensor of rows x cols; rows 1 also takes a one-dimensional one. */
 static int find_shaped(const st_binder *bind, const st_tensor **out, uint64_t rows, uint64_t cols, stretto_error *err,
                        const char *name) {
@@ -88,13 +133,9 @@ static int find_shaped(const st_binder *bind, const st_tensor **out, uint64_t ro
     if (code) return code;
     if (t->dims[0] != cols || t->dims[1] != rows || t->dims[2] != 1 || t->dims[3] != 1)
         return shape_error(bind, t, cols, rows, err);
+    mark(bind, t);
     *out = t;
     return 0;
-}
-
-int st_bind_not_finite(const st_binder *bind, const st_tensor *t, uint64_t row, stretto_error *err) {
-    return st_fail(err, STRETTO_E_INPUT, "%s: tensor %.*s has a weight that is not a finite number, in row %" PRIu64,
-                   bind->gguf->path, (int)t->name.len, t->name.data, row);
 }
 
 int st_bind_vector(st_binder *bind, const float **out, uint64_t n, bool required, stretto_error *err, const char *fmt,
@@ -109,7 +150,7 @@ int st_bind_vector(st_binder *bind, const float **out, uint64_t n, bool required
     if (!values) return STRETTO_E_MEMORY;
     st_dequantize(t->type, t->data, values, n);
     for (uint64_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) return st_bind_not_finite(bind, t, 0, err);
+        if (!isfinite(values[i])) return st_not_finite(bind->gguf, t, 0, err);
     *out = values;
     return 0;
 }

@@ -17,6 +17,7 @@ typedef struct st_binder {
     const st_gguf *gguf;
     const st_kern *kern;
     const st_log *log;
+    bool *used;     /* [n_tensors of the file] bound, or known to be spare; owned by whoever made the binder */
     st_pack *packs; /* [n_packs], owned by the binder */
     size_t n_packs, cap_packs;
     size_t region_bytes;
@@ -51,9 +52,11 @@ int st_bind_head_norms(st_binder *bind, st_layer *layer, uint32_t i, stretto_err
 int st_bind_post_norms(st_binder *bind, st_layer *layer, uint32_t i, stretto_error *err);
 
 bool st_bind_has(const st_binder *bind, const char *fmt, uint32_t layer);
-
-/* Fails with STRETTO_E_INPUT: a weight in that row of t is NaN or infinite. */
-int st_bind_not_finite(const st_binder *bind, const st_tensor *t, uint64_t row, stretto_error *err);
+/* Marks a tensor that a file may carry although nothing reads it. */
+void st_bind_spare(st_binder *bind, const char *fmt, uint32_t layer);
+/* After all was bound: STRETTO_E_INPUT for a tensor of a layer that the metadata do not count; a warning that names the
+ * first of those that nothing reads. */
+int st_bind_rest(const st_binder *bind, stretto_error *err);
 
 /* Packs all noted matrices into model->weights, strips shared out over the pool's workers, and drops the source pages. */
 int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err);

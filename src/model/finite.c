@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/finite.h"
 
+#include "base/error.h"
 #include "gguf/types.h"
+#include "model/model.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool half_finite(const uint8_t *p) {
@@ -45,4 +48,21 @@ bool st_row_finite(uint32_t type, const uint8_t *src, uint32_t n) {
         for (uint32_t s = 0; s < n_scales; s++)
             if (!half_finite(src + offset + 2 * s)) return false;
     return true;
+}
+
+int st_not_finite(const st_gguf *gguf, const st_tensor *t, uint64_t row, stretto_error *err) {
+    return st_fail(err, STRETTO_E_INPUT, "%s: tensor %.*s has a weight that is not a finite number, in row %" PRIu64,
+                   gguf->path, (int)t->name.len, t->name.data, row);
+}
+
+static int check_row(const st_model *m, const st_tensor *table, int32_t id, stretto_error *err) {
+    const uint8_t *row = table->data + (size_t)id * (table->bytes / table->dims[1]);
+    if (st_row_finite(table->type, row, (uint32_t)table->dims[0])) return STRETTO_OK;
+    return st_not_finite(m->gguf, table, (uint64_t)id, err);
+}
+
+int st_model_check_row(const st_model *m, int32_t id, stretto_error *err) {
+    int code = m->tied ? STRETTO_OK : check_row(m, m->embed, id, err); /* a tied one was checked as the head */
+    if (!code && m->d_ple) code = check_row(m, m->ple_embed, id, err);
+    return code;
 }

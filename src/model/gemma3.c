@@ -19,7 +19,8 @@ static int gemma3_shape(st_model *m, st_binder *bind, stretto_error *err) {
     if (!code) code = st_hparams_windows(bind, FULL_EVERY, err);
     if (!code) code = st_hparam_f32(bind, "rope.freq_base", false, &base, err);
     if (!code) code = st_hparam_f32(bind, "rope.freq_base_swa", false, &base_sliding, err);
-    if (!code) code = st_hparam_f32(bind, "final_logit_softcapping", false, &m->softcap, err);
+    if (!code) code = st_hparams_rotated(bind, "rope.dimension_count", head_dim, err);
+    if (!code) code = st_hparams_softcap(bind, err);
     /* Stretched positions concern the full layers only. */
     if (!code) code = st_hparams_rope_scaling(bind, &factor, err);
     if (!code) code = st_rope_make(bind, ROPE_FULL, head_dim, base, factor, NULL, true, err);

@@ -18,6 +18,8 @@ static int gemma4_ropes(st_binder *bind, uint32_t full, uint32_t sliding, strett
     int code = st_hparam_f32(bind, "rope.freq_base", false, &base, err);
     if (!code) code = st_hparam_f32(bind, "rope.freq_base_swa", false, &base_sliding, err);
     /* The factors of 1e30 stand for pairs that do not turn. */
+    if (!code) code = st_hparams_rotated(bind, "rope.dimension_count", full, err);
+    if (!code) code = st_hparams_rotated(bind, "rope.dimension_count_swa", sliding, err);
     if (!code) code = st_bind_vector(bind, &factors, full / 2, false, err, "rope_freqs.weight", 0);
     if (!code) code = st_rope_make(bind, ROPE_FULL, full, base, 1.0f, factors, true, err);
     if (!code) code = st_rope_make(bind, ROPE_SLIDING, sliding, base_sliding, 1.0f, NULL, true, err);
@@ -50,7 +52,7 @@ static int gemma4_shape(st_model *m, st_binder *bind, stretto_error *err) {
     if (!code) code = gemma4_ropes(bind, full, sliding, err);
     if (!code) code = st_hparam_u32(bind, "attention.shared_kv_layers", false, &shared, err);
     if (!code) code = st_hparam_u32(bind, "embedding_length_per_layer_input", false, &m->d_ple, err);
-    if (!code) code = st_hparam_f32(bind, "final_logit_softcapping", false, &m->softcap, err);
+    if (!code) code = st_hparams_softcap(bind, err);
     if (code) return code;
     if (shared >= m->n_layers) return st_hparams_refuse(bind, err, "attention.shared_kv_layers", shared, "fewer than the layers");
     if (m->d_ple > (1u << 16)) return st_hparams_refuse(bind, err, "embedding_length_per_layer_input", m->d_ple, "at most 65536");
@@ -82,7 +84,13 @@ static int gemma4_layer(st_model *m, st_binder *bind, uint32_t i, stretto_error 
     return code;
 }
 
+/* Per-layer embeddings that the metadata do not speak of would be left out without a word. */
 static int gemma4_whole(st_model *m, st_binder *bind, stretto_error *err) {
+    if (!m->d_ple && st_bind_has(bind, "per_layer_token_embd.weight", 0))
+        return st_fail(err, STRETTO_E_INPUT,
+                       "%s: gemma4.embedding_length_per_layer_input is 0 or missing, but there is a tensor "
+                       "per_layer_token_embd.weight",
+                       bind->gguf->path);
     if (!m->d_ple) return 0;
     uint64_t width = (uint64_t)m->n_layers * m->d_ple;
     int code = st_bind_rows(bind, &m->ple_embed, m->n_vocab, width, err, "per_layer_token_embd.weight");

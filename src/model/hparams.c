@@ -22,7 +22,8 @@ static int read_widths(st_binder *bind, stretto_error *err) {
     st_model *m = bind->model;
     int code;
     if ((code = st_hparam_u32(bind, "block_count", true, &m->n_layers, err))) return code;
-    if (m->n_layers == 0 || m->n_layers > bind->gguf->n_tensors)
+    if (m->n_layers == 0) return st_hparams_refuse(bind, err, "block_count", 0, "at least 1");
+    if (m->n_layers > bind->gguf->n_tensors)
         return st_fail(err, STRETTO_E_INPUT, "%s: %s.block_count is %u, but the file has only %zu tensors",
                        bind->gguf->path, st_model_arch_name(m), m->n_layers, bind->gguf->n_tensors);
     if ((code = st_hparam_u32(bind, "embedding_length", true, &m->d_model, err))) return code;
@@ -46,6 +47,11 @@ static int read_vocab(st_binder *bind, stretto_error *err) {
         return st_fail(err, STRETTO_E_INPUT, "%s: tensor token_embd.weight has %" PRIu64 " rows, expected 1 to %d",
                        bind->gguf->path, embed->dims[1], INT32_MAX / 2);
     bind->model->n_vocab = (uint32_t)embed->dims[1];
+    uint32_t said = bind->model->n_vocab;
+    if ((code = st_hparam_u32(bind, "vocab_size", false, &said, err))) return code;
+    if (said != bind->model->n_vocab)
+        return st_fail(err, STRETTO_E_INPUT, "%s: tensor token_embd.weight has %u rows, but %s.vocab_size is %u",
+                       bind->gguf->path, bind->model->n_vocab, st_model_arch_name(bind->model), said);
     const st_value *tokens = st_gguf_find(bind->gguf, "tokenizer.ggml.tokens");
     if (tokens && tokens->count != bind->model->n_vocab)
         st_warn(bind->log, "%s: tokenizer.ggml.tokens has %" PRIu64 " entries, but token_embd.weight has %u rows",
@@ -115,6 +121,23 @@ int st_hparams_head_dim(const st_binder *bind, const char *key_suffix, const cha
     return 0;
 }
 
+int st_hparams_rotated(const st_binder *bind, const char *suffix, uint32_t head_dim, stretto_error *err) {
+    uint32_t rotated = head_dim;
+    int code = st_hparam_u32(bind, suffix, false, &rotated, err);
+    if (code || rotated == head_dim) return code;
+    return st_fail(err, STRETTO_E_INPUT, "%s: %s.%s is %u, expected the head size of %u", bind->gguf->path,
+                   st_model_arch_name(bind->model), suffix, rotated, head_dim);
+}
+
+int st_hparams_softcap(const st_binder *bind, stretto_error *err) {
+    static const char suffix[] = "final_logit_softcapping";
+    float *cap = &bind->model->softcap;
+    int code = st_hparam_f32(bind, suffix, false, cap, err);
+    if (code || (*cap >= 0.0f && isfinite(*cap))) return code;
+    return st_fail(err, STRETTO_E_INPUT, "%s: %s.%s is %g, expected 0 (none) or a positive number", bind->gguf->path,
+                   st_model_arch_name(bind->model), suffix, (double)*cap);
+}
+
 int st_hparams_rope_scaling(const st_binder *bind, float *factor, stretto_error *err) {
     char key[ST_KEY_MAX];
     st_str type = {"none", 4};
@@ -145,6 +168,11 @@ int st_rope_make(st_binder *bind, uint32_t which, uint32_t head_dim, float base,
         double f = pow((double)base, -2.0 * i / head_dim) / (double)factor;
         if (factors) f /= (double)factors[i];
         freq[i] = (float)f;
+        if (!isfinite(freq[i]))
+            return st_fail(err, STRETTO_E_INPUT,
+                           "%s: pair %u of a rope (base %g, scaling %g, factor %g) turns by %g a position, expected a "
+                           "finite number",
+                           bind->gguf->path, i, (double)base, (double)factor, factors ? (double)factors[i] : 1.0, f);
         /* Below this no context turns the pair by even one f32 step away from the identity. */
         if (fabs(f) > 1e-20) n = i + 1;
     }
@@ -177,7 +205,7 @@ int st_hparams_windows(st_binder *bind, uint32_t period, stretto_error *err) {
 
 int st_hparams_plain(st_binder *bind, bool neox, stretto_error *err) {
     st_model *m = bind->model;
-    uint32_t head_dim = 0, rotated = 0;
+    uint32_t head_dim = 0;
     float base = 10000.0f, factor = 1.0f;
     int code = st_hparams_read(bind, err);
     if (!code) code = st_hparams_head_dim(bind, "attention.key_length", "attention.value_length", &head_dim, err);
@@ -186,9 +214,7 @@ int st_hparams_plain(st_binder *bind, bool neox, stretto_error *err) {
         m->layers[i].head_dim = head_dim;
         m->layers[i].attn_scale = 1.0f / sqrtf((float)head_dim);
     }
-    rotated = head_dim;
-    if ((code = st_hparam_u32(bind, "rope.dimension_count", false, &rotated, err))) return code;
-    if (rotated != head_dim) return st_hparams_refuse(bind, err, "rope.dimension_count", rotated, "the head size");
+    if ((code = st_hparams_rotated(bind, "rope.dimension_count", head_dim, err))) return code;
     if ((code = st_hparam_f32(bind, "rope.freq_base", false, &base, err))) return code;
     if ((code = st_hparams_rope_scaling(bind, &factor, err))) return code;
     /* Llama 3.1 and later stretch the slow pairs by factors of their own. */

@@ -56,6 +56,11 @@ static int bind_layer(st_model *m, st_binder *bind, uint32_t i, stretto_error *e
     if (!code && l->kv_layer == i) {
         code = st_bind_matrix(bind, &l->k, kv, d, err, "blk.%u.attn_k.weight", i);
         if (!code) code = st_bind_matrix(bind, &l->v, kv, d, err, "blk.%u.attn_v.weight", i);
+    } else if (!code) {
+        /* Files carry them for the layers that borrow, too. */
+        st_bind_spare(bind, "blk.%u.attn_k.weight", i);
+        st_bind_spare(bind, "blk.%u.attn_v.weight", i);
+        st_bind_spare(bind, "blk.%u.attn_k_norm.weight", i);
     }
     if (!code) code = st_bind_matrix(bind, &l->o, d, heads, err, "blk.%u.attn_output.weight", i);
     if (!code) code = st_bind_vector(bind, &l->ffn_norm, d, true, err, "blk.%u.ffn_norm.weight", i);
@@ -83,6 +88,7 @@ static int load(st_model *m, st_binder *bind, const st_model_options *options, s
     code = m->arch->shape(m, bind, err);
     if (!code) code = bind_whole(m, bind, err);
     for (uint32_t i = 0; i < m->n_layers && !code; i++) code = bind_layer(m, bind, i, err);
+    if (!code) code = st_bind_rest(bind, err);
     if (!code && !options->shapes_only) code = st_bind_pack(bind, options->pool, err);
     return code;
 }
@@ -96,8 +102,10 @@ int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *o
     m->kern = options->kern;
     m->weights.fd = -1;
     st_binder bind = {.model = m, .gguf = gguf, .kern = options->kern, .log = options->log};
-    int code = load(m, &bind, options, err);
+    bind.used = calloc(gguf->n_tensors + 1, sizeof *bind.used);
+    int code = bind.used ? load(m, &bind, options, err) : st_fail_memory(err, "model", gguf->n_tensors);
     free(bind.packs);
+    free(bind.used);
     if (code) {
         st_model_free(m);
         return code;

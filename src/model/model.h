@@ -104,6 +104,10 @@ uint64_t st_head_operations(const st_model *model);
 #define ST_LAYER_MATRICES 9
 const st_matrix *st_layer_matrix(const st_layer *layer, uint32_t i);
 
+/* The rows of a token in the tables that stay in the map, which loading does not read: STRETTO_E_INPUT when one holds
+ * NaN or Inf, by tensor and row. */
+int st_model_check_row(const st_model *model, int32_t id, stretto_error *err);
+
 /* The supported architectures, comma-separated. */
 void st_arch_names(char *text, size_t size);
 

@@ -105,5 +105,5 @@ int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
     pack_run(&job, pool);
     free(first);
     size_t bad = atomic_load(&job.bad_pack);
-    return bad == SIZE_MAX ? 0 : st_bind_not_finite(bind, bind->packs[bad].tensor, atomic_load(&job.bad_row), err);
+    return bad == SIZE_MAX ? 0 : st_not_finite(bind->gguf, bind->packs[bad].tensor, atomic_load(&job.bad_row), err);
 }

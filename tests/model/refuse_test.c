@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "support/rewrite.h"
 
+#include <math.h>
 #include <unistd.h>
 
 static char path[64];
@@ -64,6 +65,24 @@ static void shapes_that_contradict(void **state) {
     REFUSED("tiny-gemma3-F32", CHANGE(.cut_tensor = "blk.2.attn_q_norm.weight"), "blk.2.attn_q_norm.weight");
     REFUSED("tiny-gemma4-F32", CHANGE(.cut_tensor = "per_layer_token_embd.weight"), "per_layer_token_embd.weight");
     REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.attention.shared_kv_layers", .u32_value = 9), "shared_kv_layers");
+    REFUSED("tiny-llama-F32", CHANGE(.cut_tensor = "token_embd.weight"), "token_embd.weight", "447", "vocab_size",
+            "448");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.vocab_size", .u32_value = 400), "token_embd.weight", "448",
+            "400");
+}
+
+/* Layers and tables that the metadata leave out would otherwise be left out without a word. */
+static void more_than_counted(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 3), "blk.3.", "layer 3",
+            "block_count", "3");
+    REFUSED("tiny-qwen2-F32", CHANGE(.u32_key = "qwen2.block_count", .u32_value = 1), "blk.", "qwen2.block_count", "1");
+    REFUSED("tiny-qwen3-F32", CHANGE(.u32_key = "qwen3.block_count", .u32_value = 2), "blk.", "qwen3.block_count", "2");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.block_count", .u32_value = 7), "blk.7.", "gemma3.block_count");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.embedding_length_per_layer_input", .u32_value = 0),
+            "per_layer_token_embd.weight", "embedding_length_per_layer_input");
+    REFUSED("tiny-gemma4-F32", CHANGE(.drop_key = "gemma4.embedding_length_per_layer_input"),
+            "per_layer_token_embd.weight", "missing");
 }
 
 static void missing_parts(void **state) {
@@ -80,7 +99,7 @@ static void missing_parts(void **state) {
 static void senseless_numbers(void **state) {
     (void)state;
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 4000000000u), "block_count", "4000000000");
-    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 0), "block_count");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 0), "block_count is 0", "at least 1");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 0), "head_count");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 3), "multiple");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 4294967295u), "head_count");
@@ -89,6 +108,20 @@ static void senseless_numbers(void **state) {
     REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.freq_base", .f32_value = -1.0f), "rope base");
     REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.rope.scaling.type", .string_value = "yarn"), "rope.scaling.type",
             "yarn");
+    REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.freq_base", .f32_value = 1e-45f), "base 1.4", "finite");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.rope.dimension_count", .u32_value = 8), "rope.dimension_count",
+            "8");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.rope.dimension_count", .u32_value = 16),
+            "rope.dimension_count is 16", "head size of 32");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.rope.dimension_count_swa", .u32_value = 32),
+            "rope.dimension_count_swa is 32", "head size of 16");
+    REFUSED("tiny-gemma4-F32", CHANGE(.poison_tensor = "rope_freqs.weight", .poison_at = 2), "rope_freqs.weight");
+    REFUSED("tiny-gemma4-F32", CHANGE(.f32_key = "gemma4.final_logit_softcapping", .f32_value = NAN),
+            "softcapping is nan");
+    REFUSED("tiny-gemma4-F32", CHANGE(.f32_key = "gemma4.final_logit_softcapping", .f32_value = -30),
+            "softcapping is -30");
+    REFUSED("tiny-gemma3-F32", CHANGE(.f32_key = "gemma3.final_logit_softcapping", .f32_value = INFINITY),
+            "softcapping is inf");
     REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.attention.sliding_window", .u32_value = 0), "sliding_window");
     REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.attention.key_length", .u32_value = 33), "key_length");
     REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.block_count", .string_value = "four"), "llama.block_count",
@@ -147,34 +180,54 @@ static void listen(void *arg, enum st_log_level level, const char *text) {
     if (level == ST_LOG_WARN) snprintf(((heard *)arg)->text, sizeof((heard *)arg)->text, "%s", text);
 }
 
-/* Fewer tokens than rows in the embedding is odd, but it can run: a warning by name. */
-static void token_count_warns(void **state) {
-    (void)state;
-    st_gguf *original = open_golden("tiny-llama-F32"), *g = NULL;
+/* The changed copy loads, and what it was warned of has these words. */
+static void warned(const char *name, const rewrite *r, uint32_t n_vocab, const char *words) {
+    st_gguf *original = open_golden(name), *g = NULL;
     st_model *m = NULL;
     stretto_error err = {0};
     heard h = {""};
     st_log log = {listen, &h};
-    rewrite_file(original, path, &(rewrite){.cut_tensor = "token_embd.weight"});
+    rewrite_file(original, path, r);
     st_gguf_close(original);
     if (st_gguf_open(&g, path, NULL, &err)) fail_msg("%s", err.text);
     if (load(g, &m, &log, &err)) fail_msg("%s", err.text);
-    assert_int_equal(m->n_vocab, 447);
-    assert_non_null(strstr(h.text, "tokenizer.ggml.tokens has 448 entries"));
+    assert_int_equal(m->n_vocab, n_vocab);
+    if (!strstr(h.text, words)) fail_msg("\"%s\" lacks \"%s\"", h.text, words);
+    st_model_free(m);
+    st_gguf_close(g);
+}
+
+/* A count of tokens that is not that of the embedding's rows is odd, but it can run. */
+static void token_count_warns(void **state) {
+    (void)state;
+    warned("tiny-llama-F32", &(rewrite){.cut_tensor = "token_embd.weight", .drop_key = "llama.vocab_size"}, 447,
+           "tokenizer.ggml.tokens has 448 entries");
+}
+
+/* Biases in an architecture without, or a head beside the tied one, say that the file is of a kind not known here. */
+static void spare_tensors_warn(void **state) {
+    (void)state;
+    warned("tiny-qwen2-F32", &(rewrite){.add_tensor = "blk.1.attn_sinks.weight"}, 448,
+           "1 tensor that nothing here reads, the first is blk.1.attn_sinks.weight");
+    st_gguf *g = open_golden("tiny-gemma4-F32");
+    st_model *m = NULL;
+    stretto_error err = {0};
+    heard h = {""};
+    st_log log = {listen, &h};
+    assert_non_null(st_gguf_tensor(g, "blk.6.attn_k.weight")); /* of a layer that borrows: every such file has them */
+    if (load(g, &m, &log, &err)) fail_msg("%s", err.text);
+    assert_string_equal(h.text, "");
     st_model_free(m);
     st_gguf_close(g);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_that_contradict),
-        cmocka_unit_test(missing_parts),
-        cmocka_unit_test(senseless_numbers),
-        cmocka_unit_test(unknown_architecture),
-        cmocka_unit_test(weights_that_are_no_numbers),
-        cmocka_unit_test(types_without_kernels),
-        cmocka_unit_test(loads),
-        cmocka_unit_test(token_count_warns),
+        cmocka_unit_test(shapes_that_contradict), cmocka_unit_test(more_than_counted),
+        cmocka_unit_test(missing_parts),          cmocka_unit_test(senseless_numbers),
+        cmocka_unit_test(unknown_architecture),   cmocka_unit_test(weights_that_are_no_numbers),
+        cmocka_unit_test(types_without_kernels),  cmocka_unit_test(loads),
+        cmocka_unit_test(token_count_warns),      cmocka_unit_test(spare_tensors_warn),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -24,9 +24,12 @@ typedef struct rewrite {
     const char *string_key;
     const char *string_value;
     const char *drop_tensor;      /* left out */
+    const char *add_tensor;       /* four zeros of f32 by this name, at the end */
     const char *cut_tensor;       /* its last dimension is one less */
     const char *poison_tensor;    /* two bytes at poison_at become those of an infinite or NaN f16 or the top of a f32 */
     size_t poison_at;
+    const char *flood_tensor; /* f32, all flood_value */
+    float flood_value;
     const char *retype_tensor;    /* written as `retype` of as many bytes as that needs, zeros */
     uint32_t retype;
 } rewrite;
@@ -121,6 +124,8 @@ static inline void rewrite_data(st_gguf_writer *w, const st_tensor *t, const rew
         copy[r->poison_at] = 0x80;
         copy[r->poison_at + 1] = 0x7f;
     }
+    for (size_t i = 0; rewrite_is(t->name, r->flood_tensor) && i < bytes / sizeof(float); i++)
+        memcpy(copy + i * sizeof(float), &r->flood_value, sizeof(float));
     st_writer_data(w, copy, bytes);
     free(copy);
 }
@@ -133,8 +138,10 @@ static inline void rewrite_file(const st_gguf *g, const char *path, const rewrit
     rewrite_metadata(w, g, r);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (!rewrite_is(g->tensors[i].name, r->drop_tensor)) rewrite_declare(w, &g->tensors[i], r);
+    if (r->add_tensor) st_writer_tensor(w, r->add_tensor, ST_F32, (const uint64_t[]){4}, 1);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (!rewrite_is(g->tensors[i].name, r->drop_tensor)) rewrite_data(w, &g->tensors[i], r);
+    if (r->add_tensor) st_writer_data(w, (const float[4]){0}, 4 * sizeof(float));
     if (st_writer_finish(w, &err)) fail_msg("%s", err.text);
 }
 
