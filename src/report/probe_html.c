@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: MIT
- * One page that needs nothing else: no other file, no network, and scripts only to save the data. The policy in its
- * head forbids everything else, so that even a name that slipped through could load and run nothing. */
+/* SPDX-License-Identifier: MIT */
 #include "report/html.h"
+#include "report/page.h"
 #include "report/probe_html_impl.h"
 #include "report/probe_report.h"
 #include "report/probe_words.h"
@@ -9,60 +8,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-extern const char st_probe_css[], st_probe_js[]; /* src/report/assets */
-
-/* Base64 of the SHA-256 of assets/probe.js: the only script that may run. tests/report/page_test.py compares them. */
-#define SCRIPT_HASH "IKwhuH67qNzK/AAKkrGqMZAfSAlNuFYqkqwiW4ysSeo="
-
-static void head(st_buf *out, const st_probe_record *record) {
-    st_buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" SCRIPT_HASH "'\">\n"
-                     "<link rel=\"icon\" href=\"data:,\">\n<title>Overlap probe");
-    if (*record->title) st_buf_text(out, ": ");
-    st_html_text(out, record->title);
-    st_buf_text(out, "</title>\n<style>\n");
-    st_buf_text(out, st_probe_css);
-    st_buf_text(out, "</style>\n</head>\n<body>\n");
-}
-
-static void date(st_buf *out, const st_origin *origin) {
-    struct tm utc;
-    char text[32];
-    if (origin->when && gmtime_r(&origin->when, &utc) && strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc))
-        st_buf_printf(out, "<p class=\"meta\">%s</p>\n", text);
-}
-
-static size_t count_lines(const st_buf *lines) {
-    size_t n = 0;
-    for (size_t i = 0; i < lines->len; i++) n += lines->data[i] == '\n';
-    return n;
-}
-
-static void header(st_buf *out, const st_probe_record *record, const st_origin *origin) {
-    st_buf_text(out, "<header>\n<h1>Overlap probe</h1>\n");
-    if (*record->title) {
-        st_buf_text(out, "<p class=\"meta\">");
-        st_html_name(out, record->title);
-        st_buf_text(out, "</p>\n");
-    }
-    if (origin && origin->host) {
-        st_buf line = {0};
-        st_buf_printf(&line, "%s, ", origin->host->cpu_model);
-        st_text_host(&line, origin->host, st_record_others(record));
-        st_buf_text(out, "<p class=\"meta\">");
-        st_html_text(out, line.failed ? "" : line.data);
-        st_buf_text(out, "</p>\n");
-        out->failed |= line.failed;
-        st_buf_free(&line);
-    }
-    if (origin) date(out, origin);
-    size_t n = count_lines(&record->warnings);
-    if (n) st_buf_printf(out, "<p class=\"meta\"><a href=\"#warnings\">%zu warning%s</a></p>\n", n, n == 1 ? "" : "s");
-    st_buf_text(out, "</header>\n");
-}
 
 /* ---- the verdict ---- */
 
@@ -248,32 +193,6 @@ static void pair(st_buf *out, const st_probe_record *record, size_t first, size_
 
 /* ---- conditions ---- */
 
-static void warnings(st_buf *out, const st_buf *lines) {
-    if (!lines->data) return;
-    st_buf_text(out, "<section class=\"warnings\" id=\"warnings\"><h2>Warnings</h2><ul>\n");
-    for (const char *at = lines->data; *at;) {
-        size_t n = strcspn(at, "\n");
-        st_buf line = {0};
-        st_buf_add(&line, at, n);
-        st_buf_text(out, "<li>");
-        st_html_text(out, line.failed ? "" : line.data);
-        st_buf_text(out, "</li>\n");
-        out->failed |= line.failed;
-        st_buf_free(&line);
-        at += n + (at[n] == '\n');
-    }
-    st_buf_text(out, "</ul></section>\n");
-}
-
-/* A term and its text, which it takes. */
-static void fact(st_buf *out, const char *term, st_buf *text) {
-    st_buf_printf(out, "<dt>%s</dt><dd>", term);
-    st_html_text(out, text->data ? text->data : "");
-    st_buf_text(out, "</dd>\n");
-    out->failed |= text->failed;
-    st_buf_free(text);
-}
-
 static void state_text(st_buf *out, const st_conditions *c) {
     if (c->load >= 0) st_buf_printf(out, "load %.2f, ", c->load);
     st_buf_printf(out, "%u CPUs allowed", c->n_cpus);
@@ -291,33 +210,22 @@ static void limits_text(st_buf *out, const st_probe_record *record) {
     st_buf_printf(out, "; took %.1f s; seed %" PRIu64, (double)record->duration_ns * 1e-9, record->seed);
 }
 
-static void conditions(st_buf *out, const st_probe_record *record, const st_origin *origin) {
+static void conditions(st_buf *out, const st_probe_record *record, const st_page *page) {
     st_buf text = {0};
     st_buf_text(out, "<section class=\"card\">\n<h2>Conditions</h2>\n<dl class=\"facts\">\n");
-    if (origin && origin->host) {
-        st_buf_printf(&text, "%s, %s, %u cores, %.1f GB, Linux %s", origin->host->cpu_model, origin->host->isa,
-                      origin->host->n_cores, (double)origin->host->memory_bytes * 1e-9, origin->host->kernel);
-        fact(out, "machine", &text);
-    }
+    st_page_machine(out, page);
     if (record->has_conditions) {
         state_text(&text, &record->before);
-        fact(out, "before", &text);
+        st_page_fact(out, "before", &text);
         state_text(&text, &record->after);
-        fact(out, "after", &text);
+        st_page_fact(out, "after", &text);
     }
     limits_text(&text, record);
-    fact(out, "limits", &text);
+    st_page_fact(out, "limits", &text);
     st_buf_text(&text, st_cache_text(record->cache));
-    fact(out, "caches", &text);
+    st_page_fact(out, "caches", &text);
     st_buf_text(out, "</dl>\n");
-    if (origin && origin->argv) {
-        st_text_command(&text, origin->argc, origin->argv);
-        st_buf_text(out, "<h3>Again</h3>\n<pre><code>");
-        st_html_text(out, text.data ? text.data : "");
-        st_buf_text(out, "</code></pre>\n");
-        out->failed |= text.failed;
-        st_buf_free(&text);
-    }
+    st_page_again(out, page);
     st_buf_text(out, "</section>\n");
 }
 
@@ -344,31 +252,23 @@ static void method(st_buf *out, const st_probe_record *record) {
     st_buf_text(out, "</dl>\n</section>\n");
 }
 
-static void data(st_buf *out, const st_probe_record *record, const st_origin *origin) {
-    st_buf_text(out, "<section class=\"card\">\n<h2>Data</h2>\n<p>This page holds all samples as JSON.</p>\n"
-                     "<p><button id=\"save\" type=\"button\" hidden>Save probe.json</button></p>\n"
-                     "<noscript><p>Without scripts: it stands in the source of this page, in the element with the id "
-                     "<code>data</code>.</p></noscript>\n</section>\n</main>\n<footer>");
-    if (origin && origin->version) st_buf_printf(out, "Made by Stretto %s", origin->version);
-    st_buf_text(out, "</footer>\n<script type=\"application/json\" id=\"data\">");
-    st_html_json(out, st_probe_json(record, origin));
-    st_buf_text(out, "</script>\n<script>");
-    st_buf_text(out, st_probe_js);
-    st_buf_text(out, "</script>\n</body>\n</html>\n");
-}
-
 void st_probe_html(st_buf *out, const st_probe_record *record, const st_origin *origin) {
-    head(out, record);
-    header(out, record, origin);
-    st_buf_text(out, "<main>\n");
+    const st_page page = {.kind = "Overlap probe",
+                          .title = record->title,
+                          .file = "probe.json",
+                          .data = "all samples",
+                          .others = st_record_others(record),
+                          .warnings = &record->warnings,
+                          .origin = origin};
+    st_page_begin(out, &page);
     summary(out, record);
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         n = st_rows_of_pair(record, i);
         pair(out, record, i, n);
     }
-    warnings(out, &record->warnings);
+    st_page_warnings(out, &page);
     st_html_units(out, record);
-    conditions(out, record, origin);
+    conditions(out, record, &page);
     method(out, record);
-    data(out, record, origin);
+    st_page_end(out, &page, st_probe_json(record, origin));
 }

@@ -9,15 +9,6 @@
 #define LANE 22.0 /* of one side, its bar in the middle of it */
 #define BAR 12.0
 
-void st_html_axis(st_buf *out, double lo, double hi, double step, const char *unit) {
-    st_buf_text(out, "<div class=\"strip axis\" aria-hidden=\"true\"><div></div><div class=\"ticks\">");
-    double first = ceil(lo / step - 1e-9);
-    for (double i = first; i * step <= hi + 1e-9 * step; i++)
-        st_buf_printf(out, "<span style=\"left:%.2f%%\">%g%s</span>", st_html_x(i * step, lo, hi) / ST_HTML_WIDE * 100,
-                      i * step + 0.0, i * step > 0 ? unit : "");
-    st_buf_text(out, "</div></div>\n");
-}
-
 static bool has_parallel(const st_probe_row *row) {
     return row->n_rounds > 0 && row->arms & 1u << ST_ARM_PARALLEL;
 }
@@ -45,12 +36,6 @@ static double longest(const st_probe_row *rows, size_t n) {
         most = fmax(most, (double)middle_sample(&rows[i])->wall_ns);
     }
     return most * 1.02;
-}
-
-/* 1, 2 or 5 times a power of ten, at most five of which lie in `most`. */
-static double step_of(double most) {
-    double step = pow(10, floor(log10(most / 5)));
-    return most / step <= 5 ? step : most / (2 * step) <= 5 ? 2 * step : most / (5 * step) <= 5 ? 5 * step : 10 * step;
 }
 
 static void bar(st_buf *out, const char *class_, double from, double to, double y, double height, double most) {
@@ -110,7 +95,7 @@ static void key(st_buf *out, const st_probe_row *row) {
 void st_html_timelines(st_buf *out, const st_probe_row *rows, size_t n) {
     double most = longest(rows, n);
     if (!(most > 0)) return;
-    double step = step_of(most / 1e6);
+    double step = st_html_step(most / 1e6);
     st_buf_text(out, "<h3>One round in time</h3>\n<p class=\"note\">When each side ran in the round that is nearest to "
                      "the median.</p>\n<figure>\n");
     for (size_t i = 0; i < n; i++)

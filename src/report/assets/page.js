@@ -5,7 +5,7 @@ save.addEventListener("click", function () {
   var data = document.getElementById("data").textContent;
   var link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([data], { type: "application/json" }));
-  link.download = "probe.json";
+  link.download = save.dataset.file;
   link.click();
   setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
 });
