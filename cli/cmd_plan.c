@@ -15,7 +15,7 @@
 
 typedef struct plan_options {
     session_options session;
-    const char *goal, *costs, *probe, *save_costs, *output, *trace, *format;
+    const char *goal, *costs, *probe, *save_costs, *output, *trace, *html, *format;
     uint32_t streams, prompt, generate, rounds;
     double acceptance;
     uint64_t seed;
@@ -33,7 +33,7 @@ typedef struct plan_work {
     enum st_goal goal;
     st_costs costs;
     st_choice choice;
-    st_sink *schedule_file, *costs_file, *trace_file; /* NULL: not asked for */
+    st_sink *schedule_file, *costs_file, *trace_file, *page_file; /* NULL: not asked for */
 } plan_work;
 
 /* ---- costs ---- */
@@ -78,6 +78,12 @@ static int get_costs(plan_work *w, stretto_error *err) {
 
 /* ---- output ---- */
 
+static st_origin origin_of(const plan_work *w) {
+    st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
+    origin.seed = &w->o->seed;
+    return origin;
+}
+
 static int put_json(st_sink *sink, json_t *value, stretto_error *err) {
     st_buf text = {0};
     st_json_write(&text, value, false);
@@ -86,10 +92,19 @@ static int put_json(st_sink *sink, json_t *value, stretto_error *err) {
     return rc;
 }
 
+static int put_page(plan_work *w, const st_origin *origin, stretto_error *err) {
+    st_buf text = {0};
+    st_plan_html(&text, &w->choice, &w->costs, origin);
+    int rc = st_sink_put(w->page_file, &text, err);
+    st_buf_free(&text);
+    return rc;
+}
+
 static int write_files(plan_work *w, stretto_error *err) {
-    st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
+    st_origin origin = origin_of(w);
     int rc = w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), err) : STRETTO_OK;
     if (!rc && w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), err);
+    if (!rc && w->page_file) rc = put_page(w, &origin, err);
     if (rc || !w->schedule_file) return rc;
     if (w->choice.n_possible == 0) return st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
     const st_choice_row *best = &w->choice.rows[0];
@@ -99,8 +114,7 @@ static int write_files(plan_work *w, stretto_error *err) {
 }
 
 static int show(plan_work *w, stretto_error *err) {
-    st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
-    origin.seed = &w->o->seed;
+    st_origin origin = origin_of(w);
     bool json = w->o->json || strcmp(w->o->format, "json") == 0;
     st_buf text = {0};
     if (json) {
@@ -130,6 +144,7 @@ static int plan(plan_work *w, stretto_error *err) {
     int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
     if (!rc && w->o->save_costs) rc = st_sink_open(&w->costs_file, w->o->save_costs, err);
     if (!rc && w->o->trace) rc = st_sink_open(&w->trace_file, w->o->trace, err);
+    if (!rc && w->o->html) rc = st_sink_open(&w->page_file, w->o->html, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
     stretto_error stopped = {0};
@@ -147,6 +162,7 @@ static int plan_run(cli *cx, const void *options, stretto_error *err) {
     st_sink_close(w.schedule_file);
     st_sink_close(w.costs_file);
     st_sink_close(w.trace_file);
+    st_sink_close(w.page_file);
     if (w.has_session) session_close(&w.s);
     return rc;
 }
@@ -178,6 +194,9 @@ static const cli_option plan_table[] = {
     {.name = "save-costs", .kind = CLI_TARGET, .at = AT(save_costs), .value = "FILE", .help = "write the cost table"},
     {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
      .help = "write the best schedule, for stretto run --schedule FILE"},
+    {.name = "html", .kind = CLI_TARGET, .at = AT(html), .value = "FILE",
+     .help = "write the plan as a page that any browser shows: the answer, predicted and, with --check, measured "
+             "numbers, and what runs when under each schedule"},
     {.name = "trace", .kind = CLI_TARGET, .at = AT(trace), .value = "FILE",
      .help = "write what runs when under each schedule, predicted and, with --check, measured, as trace events for "
              "Perfetto and chrome://tracing"},
@@ -206,7 +225,7 @@ static const cli_example plan_examples[] = {
     {"stretto plan -m smollm2", "the fastest way to decode one stream here"},
     {"stretto plan -m smollm2 --for throughput --streams 8 -o plan.json",
      "the fastest way to decode eight, for stretto run --schedule plan.json"},
-    {"stretto plan -m smollm2 --streams 4 --check", "how well that is predicted"},
+    {"stretto plan -m smollm2 --streams 4 --check --html plan.html", "how well that is predicted, as a page"},
     {"stretto plan --costs phone.json --for ttft -p 1024 --json", "for hardware that you do not have"},
     {0},
 };

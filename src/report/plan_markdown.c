@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/plan_report.h"
+#include "report/plan_words.h"
 #include "report/text.h"
 
 /* A schedule's title in a table's cell: a bar would end the cell. */

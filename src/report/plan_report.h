@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A choice of schedules as text, Markdown and JSON. */
+ * A choice of schedules as text, Markdown, JSON and a page. */
 #ifndef ST_REPORT_PLAN_REPORT_H
 #define ST_REPORT_PLAN_REPORT_H
 
@@ -18,10 +18,11 @@ json_t *st_plan_json(const st_choice *choice, const st_costs *costs, const st_or
  * was run, what was measured; the caller's reference. */
 json_t *st_plan_trace(const st_choice *choice, const st_costs *costs, const st_origin *origin);
 
+/* A page of its own for a browser: the answer, predicted and measured side by side, and what ran when under each
+ * possible schedule; the data as st_plan_json. Simulates each schedule once more. */
+void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin);
+
 /* What a simulation gave, as in "predicted"; units are the schedule's. */
 json_t *st_predicted_json(const st_sim_result *result, const st_schedule *schedule);
-
-/* "3 streams, prompts of 128 tokens, 64 tokens each; for throughput" */
-void st_plan_task_text(st_buf *out, const st_choice *choice);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/plan_report.h"
+#include "report/plan_words.h"
 #include "report/text.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,13 +10,6 @@
 #define TITLE_WIDTH 32
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
-
-void st_plan_task_text(st_buf *out, const st_choice *choice) {
-    const st_workload *w = &choice->workload;
-    st_buf_printf(out, "%u stream%s, %u token%s of prompt, %u to generate%s; for %s", w->streams,
-                  w->streams == 1 ? "" : "s", w->prompt, w->prompt == 1 ? "" : "s", w->generate,
-                  w->streams == 1 ? "" : " each", st_goal_names[choice->goal]);
-}
 
 /* Mean over the schedule's units. */
 static double busy(const st_choice_row *row) {
@@ -40,11 +33,6 @@ static void row_text(st_buf *out, const st_choice_row *row) {
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
 }
 
-/* Percent that the measured value is above the predicted one. */
-static double above(double measured, double predicted) {
-    return predicted > 0 ? 100 * (measured / predicted - 1) : 0;
-}
-
 static void measured_text(st_buf *out, const st_choice_row *row) {
     const st_measured *m = &row->measured;
     if (m->why[0]) {
@@ -56,34 +44,9 @@ static void measured_text(st_buf *out, const st_choice_row *row) {
     char title[40];
     st_figure all, each, first;
     snprintf(title, sizeof title, "  measured %+.0f %%, first %+.0f %%",
-             above(m->tokens_per_s, row->result.tokens_per_s), above(m->ttft_ns, row->result.ttft_ns));
+             st_plan_above(m->tokens_per_s, row->result.tokens_per_s), st_plan_above(m->ttft_ns, row->result.ttft_ns));
     st_buf_printf(out, "  %-*s %8s %6s %8s\n", TITLE_WIDTH, title, st_figure_of(all, m->tokens_per_s),
                   st_figure_of(each, m->stream_tokens_per_s), st_figure_ms(first, m->ttft_ns));
-}
-
-/* How many predictions were within a tenth of what was measured. */
-static void checked_text(st_buf *out, const st_choice *choice) {
-    unsigned n = 0, rates = 0, first = 0;
-    const st_choice_row *best = NULL;
-    for (size_t i = 0; i < choice->n_possible; i++) {
-        const st_choice_row *row = &choice->rows[i];
-        if (!row->measured.done) continue;
-        n++;
-        rates += fabs(above(row->measured.tokens_per_s, row->result.tokens_per_s)) <= 10;
-        first += fabs(above(row->measured.ttft_ns, row->result.ttft_ns)) <= 10;
-        bool better = choice->goal == ST_GOAL_TTFT ? !best || row->measured.ttft_ns < best->measured.ttft_ns
-                                                   : !best || row->measured.tokens_per_s > best->measured.tokens_per_s;
-        if (better) best = row;
-    }
-    if (n == 0) return;
-    st_buf_printf(out, "  predicted within 10 %%: tokens/s of %u, the first token of %u of %u schedules\n", rates,
-                  first, n);
-    st_buf_text(out, "  ");
-    st_buf line = {0};
-    st_buf_printf(&line, "measured the fastest: %s", best->title);
-    if (!line.failed) st_text_wrap(out, line.data, 2, 8, WIDTH);
-    st_buf_text(out, "\n");
-    st_buf_free(&line);
 }
 
 static void impossible_text(st_buf *out, const st_choice *choice) {
@@ -100,17 +63,20 @@ static void impossible_text(st_buf *out, const st_choice *choice) {
     }
 }
 
-/* "critical path: cpu:0+1 92 %, host 5 %, on the way 3 %" */
+/* A paragraph below the table. */
+static void line_text(st_buf *out, st_buf *line) {
+    st_buf_text(out, "  ");
+    out->failed |= line->failed;
+    if (!line->failed) st_text_wrap(out, line->data, 2, 8, WIDTH);
+    st_buf_text(out, "\n");
+    st_buf_free(line);
+}
+
 static void path_text(st_buf *out, const st_choice_row *row) {
-    const st_sim_path *path = &row->result.path;
-    double whole = row->result.end_ns;
-    st_buf_text(out, "  critical path:");
-    for (uint32_t u = 0; u <= row->schedule.n_units; u++) {
-        if (path->unit_ns[u] < 0.0005 * whole) continue;
-        st_buf_printf(out, " %s %.1f %%,", u < row->schedule.n_units ? row->schedule.units[u] : "host",
-                      100 * path->unit_ns[u] / whole);
-    }
-    st_buf_printf(out, " between them %.1f %%\n", 100 * path->latency_ns / whole);
+    st_buf line = {0};
+    st_buf_text(&line, "critical path: ");
+    st_plan_path_text(&line, row);
+    line_text(out, &line);
 }
 
 static void answer_text(st_buf *out, const st_choice *choice, bool color) {
@@ -130,6 +96,18 @@ static void answer_text(st_buf *out, const st_choice *choice, bool color) {
         st_buf_text(out, "\n");
     }
     path_text(out, &choice->rows[0]);
+}
+
+/* How many predictions were within a tenth of what was measured. */
+static void checked_text(st_buf *out, const st_choice *choice) {
+    st_plan_checked checked = st_plan_check_of(choice);
+    st_buf line = {0};
+    if (checked.n == 0) return;
+    st_buf_printf(&line, "predicted within %g %%: ", ST_PLAN_CLOSE);
+    st_plan_checked_text(&line, &checked);
+    line_text(out, &line);
+    st_buf_printf(&line, "measured the fastest: %s", checked.best->title);
+    line_text(out, &line);
 }
 
 void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color) {

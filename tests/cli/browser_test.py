@@ -3,9 +3,6 @@
 
 import json
 import pathlib
-import re
-import shutil
-import subprocess
 import tempfile
 import unittest
 
@@ -13,29 +10,11 @@ import page
 import support
 from support import LLAMA
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
 HOSTILE = "</script><b>\"&'xy"  # as long as the name in the fixture, so that nothing else moves
 
 
-@unittest.skipUnless(BROWSER, "no browser: chromium-headless-shell is not installed")
-class Browser(page.PageTest):
-    def browse(self, path, *options):
-        """The document as the browser has it after its scripts, and what it said on its console."""
-        with tempfile.TemporaryDirectory() as profile:
-            words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-            words += ["--disable-background-networking", f"--user-data-dir={profile}", "--enable-logging=stderr"]
-            result = subprocess.run(
-                [*words, *options, "--dump-dom", pathlib.Path(path).as_uri()],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                timeout=120,
-                env=support.environment(HOME=profile),
-                check=False,
-            )
-        self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace")[-2000:])
-        console = [line for line in result.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
-        return result.stdout.decode(), console
-
+@unittest.skipUnless(page.BROWSER, "no browser: chromium-headless-shell is not installed")
+class Browser(page.PageTest, page.BrowserTest):
     def test_no_errors_and_the_numbers_of_the_json(self):
         text, console = self.browse(self.path)
         self.assertEqual(console, [])
@@ -54,15 +33,7 @@ class Browser(page.PageTest):
         self.assertTrue([line for line in self.browse(broken)[1] if "nothing" in line])
 
     def test_fits_a_phone_and_a_desktop(self):
-        copy = self.path.with_name("measured.html")
-        script = "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script></body>"
-        policy = re.compile(r"<meta http-equiv[^>]*>")
-        copy.write_text(policy.sub("", self.source).replace("</body>", script), encoding="utf-8")
-        for width in (390, 1280):
-            text, _ = self.browse(copy, f"--window-size={width},900")
-            content, inner = map(int, re.search(r"<title>(\d+) (\d+)</title>", text).groups())
-            self.assertEqual(inner, width)
-            self.assertLessEqual(content, width)
+        self.check_fits(self.path)
 
     def test_a_hostile_model(self):
         with open(LLAMA, "rb") as file:

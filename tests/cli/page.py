@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the probe's page share: a page of a tiny model, and reading its numbers."""
+"""What the tests of pages share: a page of a tiny model, reading its numbers, and a browser."""
 
 import html.parser
 import json
 import math
 import pathlib
+import re
+import shutil
+import subprocess
 import tempfile
 
 import support
 from support import LLAMA
 
+BROWSER = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
 VOID = {"meta", "link", "br", "path", "rect"}  # without an end of their own
 
 
@@ -78,6 +82,39 @@ class Page(html.parser.HTMLParser):
                 self.rows[-1]["arrangement"] = data
             if tag == "li":
                 self.findings[-1] += data
+
+
+class BrowserTest(support.CommandTest):
+    """Tests with a browser; skipped where there is none."""
+
+    def browse(self, path, *options):
+        """The document as the browser has it after its scripts, and what it said on its console."""
+        with tempfile.TemporaryDirectory() as profile:
+            words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+            words += ["--disable-background-networking", f"--user-data-dir={profile}", "--enable-logging=stderr"]
+            result = subprocess.run(
+                [*words, *options, "--dump-dom", pathlib.Path(path).as_uri()],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=120,
+                env=support.environment(HOME=profile),
+                check=False,
+            )
+        self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace")[-2000:])
+        console = [line for line in result.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
+        return result.stdout.decode(), console
+
+    def check_fits(self, path):
+        """Neither on a phone nor on a desktop has the page to be moved sideways."""
+        copy = path.with_name("measured.html")
+        script = "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script></body>"
+        source = re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
+        copy.write_text(source.replace("</body>", script), encoding="utf-8")
+        for width in (390, 1280):
+            text, _ = self.browse(copy, f"--window-size={width},900")
+            content, inner = map(int, re.search(r"<title>(\d+) (\d+)</title>", text).groups())
+            self.assertEqual(inner, width)
+            self.assertLessEqual(content, width)
 
 
 class PageTest(support.CommandTest):

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/html.h"
+#include "report/page.h"
+#include "report/plan_html_impl.h"
+#include "report/plan_report.h"
+#include "report/plan_words.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the answer ---- */
+
+/* One finding, whose text it takes. */
+static void finding(st_buf *out, const char *term, st_buf *text) {
+    st_buf_printf(out, "<li><span class=\"where\">%s</span><div>", term);
+    st_html_text(out, text->data ? text->data : "");
+    st_buf_text(out, "</div></li>\n");
+    out->failed |= text->failed;
+    st_buf_free(text);
+}
+
+static void check_findings(st_buf *out, const st_choice *choice) {
+    st_plan_checked checked = st_plan_check_of(choice);
+    st_buf text = {0};
+    if (checked.n == 0) return;
+    st_buf_text(&text, checked.best->title);
+    finding(out, "measured the fastest", &text);
+    st_plan_checked_text(&text, &checked);
+    finding(out, "predicted within 10 %", &text);
+}
+
+/* The reason, with what it begins with, the best schedule, in bold. */
+static void best(st_buf *out, const st_choice *choice) {
+    const char *title = choice->n_possible ? choice->rows[0].title : "No schedule is possible";
+    size_t n = strlen(title);
+    st_buf_text(out, "<p class=\"answer\"><strong>");
+    st_html_text(out, title);
+    st_buf_text(out, "</strong>");
+    if (choice->n_possible && strncmp(choice->reason, title, n) == 0) st_html_text(out, choice->reason + n);
+    st_buf_text(out, ".</p>\n");
+}
+
+static void answer(st_buf *out, const st_choice *choice) {
+    static const char *const questions[] = {"Which schedule answers soonest?", "Which schedule is done soonest?",
+                                            "Which schedule gives the first token soonest?"};
+    st_buf text = {0};
+    st_buf_printf(out, "<section class=\"card\">\n<h2>%s</h2>\n", questions[choice->goal]);
+    best(out, choice);
+    st_buf_text(out, "<ul class=\"findings\">\n");
+    check_findings(out, choice);
+    if (choice->turn[0]) {
+        st_buf_text(&text, choice->turn);
+        finding(out, "what would change it", &text);
+    }
+    if (choice->n_possible) {
+        st_plan_path_text(&text, &choice->rows[0]);
+        finding(out, "critical path", &text);
+    }
+    st_buf_text(out, "</ul>\n</section>\n");
+}
+
+/* ---- the table ---- */
+
+static void cell(st_buf *out, const char *label, const char *text) {
+    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\">%s</td>", label, text);
+}
+
+/* "+3 %" of what was measured above what was predicted. */
+static void cell_difference(st_buf *out, const char *label, double measured, double predicted) {
+    double above = st_plan_above(measured, predicted);
+    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\"%s>%+.0f %%</td>", label,
+                  fabs(above) > ST_PLAN_CLOSE ? " class=\"far\"" : "", above + 0.0);
+}
+
+static void table_row(st_buf *out, const st_choice_row *row, size_t at) {
+    const st_sim_result *r = &row->result;
+    const st_measured *m = &row->measured;
+    st_figure figure;
+    st_buf_printf(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\"><a href=\"#schedule%zu\">", at);
+    st_html_text(out, row->title);
+    st_buf_text(out, "</a></th>");
+    cell(out, "tokens/s, predicted", st_figure_of(figure, r->tokens_per_s));
+    cell(out, "measured", m->done ? st_figure_of(figure, m->tokens_per_s) : "-");
+    if (m->done)
+        cell_difference(out, "difference", m->tokens_per_s, r->tokens_per_s);
+    else
+        cell(out, "difference", "-");
+    cell(out, "first token, ms, predicted", st_figure_ms(figure, r->ttft_ns));
+    cell(out, "first token, measured", m->done ? st_figure_ms(figure, m->ttft_ns) : "-");
+    if (m->done)
+        cell_difference(out, "first token, difference", m->ttft_ns, r->ttft_ns);
+    else
+        cell(out, "first token, difference", "-");
+    st_buf_printf(out, "<td role=\"cell\" data-label=\"memory, MB\">%.0f</td></tr>\n", (double)r->memory_bytes / 1e6);
+}
+
+static void table(st_buf *out, const st_choice *choice) {
+    static const char *const columns[] = {
+        "",         "tokens/s, predicted", "measured",  "difference", "first token, ms, predicted",
+        "measured", "difference",          "memory, MB"};
+    if (choice->n_possible == 0) return;
+    st_buf_text(out, "<section class=\"card\">\n<h2>Predicted and measured</h2>\n"
+                     "<table class=\"times titled\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", columns[i]);
+    st_buf_text(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
+    for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i);
+    st_buf_text(out,
+                "</tbody></table>\n<p class=\"note\">From best to worst as predicted. tokens/s: all tokens but each "
+                "stream's first, over the time in which any stream decodes; measured: medians over the rounds. "
+                "</p>\n</section>\n");
+}
+
+/* ---- schedules ---- */
+
+/* What the table leaves out. */
+static void facts(st_buf *out, const st_choice_row *row) {
+    const st_sim_result *r = &row->result;
+    st_figure each, measured, gap, last;
+    st_buf path = {0};
+    st_buf_printf(out, "<p class=\"note\">Each stream: %s tokens/s", st_figure_of(each, r->stream_tokens_per_s));
+    if (row->measured.done)
+        st_buf_printf(out, " (measured %s)", st_figure_of(measured, row->measured.stream_tokens_per_s));
+    st_buf_printf(out, ", %s ms between tokens. All done after %s ms. Critical path: ", st_figure_ms(gap, r->gap_ns),
+                  st_figure_ms(last, r->end_ns));
+    st_plan_path_text(&path, row);
+    st_html_text(out, path.data ? path.data : "");
+    out->failed |= path.failed;
+    st_buf_free(&path);
+    st_buf_text(out, ".");
+    if (row->measured.why[0]) {
+        st_buf_text(out, " Not measured: ");
+        st_html_text(out, row->measured.why);
+        st_buf_text(out, ".");
+    }
+    st_buf_text(out, "</p>\n");
+}
+
+static void schedule(st_buf *out, const st_choice *choice, const st_costs *costs, size_t at) {
+    const st_choice_row *row = &choice->rows[at];
+    st_sim_result again; /* the same seed, so the same as before, this time with its events */
+    st_sim_options options = {.seed = choice->seed, .record = true};
+    stretto_error err = {0};
+    st_buf_printf(out, "<section class=\"card\" id=\"schedule%zu\">\n<h3 class=\"first\">", at);
+    st_html_text(out, row->title);
+    st_buf_text(out, "</h3>\n");
+    facts(out, row);
+    if (st_simulate(&again, costs, &row->schedule, &choice->workload, &options, &err)) {
+        out->failed = true; /* it was simulated before: only memory can be missing now */
+    } else {
+        st_html_plan_timeline(out, row, &again);
+        st_sim_result_free(&again);
+    }
+    st_buf_text(out, "</section>\n");
+}
+
+static void impossible(st_buf *out, const st_choice *choice) {
+    if (choice->n_possible == choice->n_rows) return;
+    st_buf_text(out, "<section class=\"card\">\n<h2>Not possible</h2>\n<ul class=\"findings reasons\">\n");
+    for (size_t i = choice->n_possible; i < choice->n_rows; i++) {
+        st_buf_text(out, "<li><span class=\"where\">");
+        st_html_text(out, choice->rows[i].title);
+        st_buf_text(out, "</span><div>");
+        st_html_text(out, choice->rows[i].why);
+        st_buf_text(out, "</div></li>\n");
+    }
+    st_buf_text(out, "</ul>\n</section>\n");
+}
+
+static void conditions(st_buf *out, const st_choice *choice, const st_page *page) {
+    st_buf text = {0};
+    st_buf_text(out, "<section class=\"card\">\n<h2>How it came about</h2>\n"
+                     "<p>Every schedule was simulated, call by call, from what each chunk costs on each unit, alone "
+                     "and beside the others.");
+    if (st_plan_check_of(choice).n > 0)
+        st_buf_text(out,
+                    " Then each was run, in turns with the others; the pictures show the last of its runs, the "
+                    "table medians of all. The host's work is not drawn as measured: it has no stamps of its own.");
+    st_buf_text(out, "</p>\n<dl class=\"facts\">\n");
+    st_page_machine(out, page);
+    st_plan_task_text(&text, choice);
+    st_page_fact(out, "workload", &text);
+    st_buf_text(out, "</dl>\n");
+    st_page_again(out, page);
+    st_buf_text(out, "</section>\n");
+}
+
+void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin) {
+    st_buf task = {0};
+    st_plan_task_text(&task, choice);
+    const st_page page = {.kind = "Plan",
+                          .title = costs->title,
+                          .task = task.failed ? NULL : task.data,
+                          .file = "plan.json",
+                          .data = "the plan and the costs that it rests on",
+                          .others = -1,
+                          .origin = origin};
+    st_page_begin(out, &page);
+    answer(out, choice);
+    table(out, choice);
+    for (size_t i = 0; i < choice->n_possible; i++) schedule(out, choice, costs, i);
+    impossible(out, choice);
+    conditions(out, choice, &page);
+    st_page_end(out, &page, st_plan_json(choice, costs, origin));
+    out->failed |= task.failed;
+    st_buf_free(&task);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/plan_words.h"
+
+#include <math.h>
+
+double st_plan_above(double measured, double predicted) {
+    return predicted > 0 ? 100 * (measured / predicted - 1) : 0;
+}
+
+/* Whether a ran faster than b, as the goal has it. */
+static bool faster(enum st_goal goal, const st_measured *a, const st_measured *b) {
+    return goal == ST_GOAL_TTFT ? a->ttft_ns < b->ttft_ns : a->tokens_per_s > b->tokens_per_s;
+}
+
+st_plan_checked st_plan_check_of(const st_choice *choice) {
+    st_plan_checked checked = {0};
+    for (size_t i = 0; i < choice->n_possible; i++) {
+        const st_choice_row *row = &choice->rows[i];
+        const st_measured *m = &row->measured;
+        if (!m->done) continue;
+        checked.n++;
+        checked.rates += fabs(st_plan_above(m->tokens_per_s, row->result.tokens_per_s)) <= ST_PLAN_CLOSE;
+        checked.first += fabs(st_plan_above(m->ttft_ns, row->result.ttft_ns)) <= ST_PLAN_CLOSE;
+        if (!checked.best || faster(choice->goal, m, &checked.best->measured)) checked.best = row;
+    }
+    return checked;
+}
+
+void st_plan_checked_text(st_buf *out, const st_plan_checked *checked) {
+    st_buf_printf(out, "tokens/s of %u, the first token of %u of %u schedules", checked->rates, checked->first,
+                  checked->n);
+}
+
+void st_plan_path_text(st_buf *out, const st_choice_row *row) {
+    const st_sim_path *path = &row->result.path;
+    double whole = row->result.end_ns;
+    for (uint32_t u = 0; u <= row->schedule.n_units; u++) {
+        if (path->unit_ns[u] < 0.0005 * whole) continue;
+        st_buf_printf(out, "%s %.1f %%, ", u < row->schedule.n_units ? row->schedule.units[u] : "host",
+                      100 * path->unit_ns[u] / whole);
+    }
+    st_buf_printf(out, "between them %.1f %%", 100 * path->latency_ns / whole);
+}
+
+void st_plan_task_text(st_buf *out, const st_choice *choice) {
+    const st_workload *w = &choice->workload;
+    st_buf_printf(out, "%u stream%s, %u token%s of prompt, %u to generate%s; for %s", w->streams,
+                  w->streams == 1 ? "" : "s", w->prompt, w->prompt == 1 ? "" : "s", w->generate,
+                  w->streams == 1 ? "" : " each", st_goal_names[choice->goal]);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * What a plan's text and its page say in the same words. */
+#ifndef ST_REPORT_PLAN_WORDS_H
+#define ST_REPORT_PLAN_WORDS_H
+
+#include "plan/choose.h"
+
+/* How well schedules that were run had been predicted. */
+typedef struct st_plan_checked {
+    unsigned n;                /* that were run */
+    unsigned rates, first;     /* whose tokens/s, and whose time to the first token, were within a tenth */
+    const st_choice_row *best; /* the fastest for the goal, as measured; NULL: none was run */
+} st_plan_checked;
+st_plan_checked st_plan_check_of(const st_choice *choice);
+
+#define ST_PLAN_CLOSE 10.0 /* percent: a prediction further off is a bad one */
+
+/* Percent that the measured value is above the predicted one. */
+double st_plan_above(double measured, double predicted);
+
+/* "tokens/s of 3, the first token of 2 of 4 schedules" */
+void st_plan_checked_text(st_buf *out, const st_plan_checked *checked);
+
+/* "cpu:0+1 92.0 %, host 5.0 %, between them 3.0 %" of a row's critical path. */
+void st_plan_path_text(st_buf *out, const st_choice_row *row);
+
+/* "3 streams, prompts of 128 tokens, 64 tokens each; for throughput" */
+void st_plan_task_text(st_buf *out, const st_choice *choice);
+
+#endif
