@@ -21,7 +21,7 @@ static void lane_info(const st_unit *unit, st_unit_info *info) {
 static void lane_close(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;
     atomic_store(&lane->stop, true);
-    st_lane_signal(lane);
+    st_bell_ring(&lane->bell);
     pthread_join(lane->leader, NULL);
     for (unsigned turn = 0; atomic_load_explicit(&lane->callers, memory_order_acquire) > 0;)
         st_spin_turn(turn++, ST_SPIN_IDLE);
@@ -39,6 +39,8 @@ static bool lane_bind(st_unit *unit, unsigned worker) {
     return st_lane_cpus_bind(&((st_lane *)unit)->cpus, worker);
 }
 
+static void lane_quiet(st_unit *unit) { st_bell_quiet(&((st_lane *)unit)->bell, NULL, NULL); }
+
 static uint64_t lane_cpu_ns(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;
     return st_thread_cpu_ns_of(lane->leader) + st_pool_cpu_ns(lane->pool);
@@ -50,7 +52,7 @@ static const st_unit_ops lane_ops = {
     .queue_close = st_lane_queue_close,
     .submit = st_lane_submit,
     .wait = st_event_block,
-    .quiet = st_lane_quiet,
+    .quiet = lane_quiet,
     .bind = lane_bind,
     .cpu_ns = lane_cpu_ns,
     .close = lane_close,

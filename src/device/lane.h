@@ -5,8 +5,8 @@
 #ifndef ST_DEVICE_LANE_H
 #define ST_DEVICE_LANE_H
 
-#include "base/pool.h"
 #include "device/cpu.h"
+#include "device/leader.h"
 #include "unit/event.h"
 #include "unit/unit.h"
 
@@ -65,11 +65,8 @@ struct st_lane {
     pthread_cond_t completed; /* a queue's `finished` went up; signalled while somebody closes a queue */
     st_lane_queue *queues;
     unsigned closers;
-    _Alignas(64) atomic_uint signal; /* changes when there may be something to run; the leader's futex */
-    atomic_uint asleep;              /* 1 while the leader sleeps; set by the leader only */
-    atomic_uint slept_on;            /* the value of `signal` that it went to sleep on */
-    atomic_uint hush;                /* threads that want it asleep */
-    atomic_uint callers;             /* listeners that still hang somewhere or are being called */
+    st_bell bell;        /* rings when there may be something to run */
+    atomic_uint callers; /* listeners that still hang somewhere or are being called */
     atomic_bool stop;
     _Atomic uint64_t tickets;
 };
@@ -88,11 +85,8 @@ int st_lane_queue_open(st_unit *unit, st_queue **out, stretto_error *err);
 void st_lane_queue_close(st_queue *queue);
 int st_lane_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
                    stretto_error *err);
-void st_lane_signal(st_lane *lane); /* something changed: the leader looks again */
-void st_lane_wake(st_lane *lane);   /* the second half of it: wakes a leader that sleeps */
 
 /* lane.c: the leader's side. */
 void *st_lane_leader(void *lane);
-void st_lane_quiet(st_unit *unit);
 
 #endif

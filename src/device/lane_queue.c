@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * How submissions get into a lane and how they learn that they can start. */
 #include "base/error.h"
-#include "base/futex.h"
 #include "base/mem.h"
 #include "device/lane.h"
-
-/* Leaves `asleep` to the leader. A waker that took it back could be late for one sleep and hit the next, just before the leader
- * sleeps: then nobody would wake it any more. */
-void st_lane_wake(st_lane *lane) {
-    if (atomic_load(&lane->asleep)) st_futex_wake(&lane->signal);
-}
-
-/* `signal` changes before `asleep` is read, and a leader that goes to sleep sets `asleep` before the kernel compares
- * `signal`: one of the two sees the other. */
-void st_lane_signal(st_lane *lane) {
-    atomic_fetch_add(&lane->signal, 1);
-    st_lane_wake(lane);
-}
 
 static void record_init(st_lane_record *record, st_lane_queue *queue) {
     record->queue = queue;
@@ -63,7 +49,7 @@ static void dep_done(st_listener *listener, int code, const stretto_error *error
     st_lane_record *record = ((st_lane_dep *)listener)->record;
     st_lane *lane = (st_lane *)record->queue->queue.unit;
     if (code != STRETTO_OK) dep_failed(record, code, error);
-    if (atomic_fetch_sub_explicit(&record->unmet, 1, memory_order_acq_rel) == 1) st_lane_signal(lane);
+    if (atomic_fetch_sub_explicit(&record->unmet, 1, memory_order_acq_rel) == 1) st_bell_ring(&lane->bell);
     atomic_fetch_sub_explicit(&lane->callers, 1, memory_order_release);
 }
 
@@ -96,6 +82,6 @@ int st_lane_submit(st_queue *base, const st_step *step, st_event *const *deps, s
     st_event_begin(done, &lane->unit);
     for (size_t i = 0; i < n_deps; i++) record_listen(lane, record, &record->deps[i], deps[i]);
     atomic_store_explicit(&queue->tail, tail + 1, memory_order_release);
-    st_lane_signal(lane);
+    st_bell_ring(&lane->bell);
     return STRETTO_OK;
 }

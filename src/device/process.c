@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/mem.h"
-#include "base/spin.h"
 #include "base/thread.h"
 #include "device/lane.h"
 #include "device/process_box.h"
@@ -49,11 +48,6 @@ typedef struct process_unit {
     atomic_uint done; /* messages whose events are completed; moved by the listener */
 } process_unit;
 
-void st_process_signal(process_box *box) {
-    atomic_fetch_add(&box->signal, 1);
-    if (atomic_load(&box->asleep)) st_futex_wake_shared(&box->signal);
-}
-
 static void nap(void) {
     const struct timespec time = {.tv_nsec = 50000};
     nanosleep(&time, NULL);
@@ -68,7 +62,8 @@ static void how_it_ended(process_unit *p, int status) {
 }
 
 /* Whether the other process has ended; who first sees it takes it off the kernel's list. */
-static bool gone(process_unit *p) {
+static bool gone(void *unit) {
+    process_unit *p = unit;
     if (atomic_load(&p->gone)) return true;
     pthread_mutex_lock(&p->lock);
     int status;
@@ -191,23 +186,13 @@ static int process_submit(st_queue *queue, const st_step *step, st_event *const 
     pthread_mutex_lock(&p->lock);
     int code = post(p, step, done, err);
     pthread_mutex_unlock(&p->lock);
-    if (code == STRETTO_OK) st_process_signal(p->box);
+    if (code == STRETTO_OK) st_bell_ring(&p->box->bell);
     return code;
 }
 
 static void process_quiet(st_unit *unit) {
     process_unit *p = (process_unit *)unit;
-    process_box *box = p->box;
-    atomic_fetch_add(&box->hush, 1);
-    for (unsigned turn = 0;; turn++) {
-        bool rests = atomic_load(&box->asleep) && atomic_load(&box->signal) == atomic_load(&box->slept_on);
-        if (rests || atomic_load(&p->gone) || (turn % 1024 == 1023 && gone(p))) break;
-        if (turn < 2 * ST_SPIN_IDLE)
-            st_spin_turn(turn, ST_SPIN_IDLE);
-        else
-            nap();
-    }
-    atomic_fetch_sub(&box->hush, 1);
+    st_bell_quiet(&p->box->bell, gone, p);
 }
 
 static bool process_bind(st_unit *unit, unsigned worker) {
@@ -225,7 +210,7 @@ static uint64_t process_cpu_ns(st_unit *unit) {
 /* Asks it to end, and sees to it. */
 static void process_end(process_unit *p) {
     atomic_store(&p->box->stop, true);
-    st_process_signal(p->box);
+    st_bell_ring(&p->box->bell);
     for (uint64_t since = st_now_ns(); !gone(p); nap()) {
         if (st_now_ns() - since < END_NS) continue;
         kill(p->pid, SIGKILL);
@@ -282,6 +267,7 @@ static int box_create(process_unit *p, stretto_error *err) {
     void *data = mmap(NULL, sizeof *p->box, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return st_fail_memory(err, "a mailbox", sizeof *p->box);
     p->box = data;
+    p->box->bell.shared = true;
     return STRETTO_OK;
 }
 

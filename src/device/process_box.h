@@ -19,9 +19,7 @@ typedef struct process_message {
 } process_message;
 
 typedef struct process_box {
-    _Alignas(64) atomic_uint signal; /* changes when there may be something to do; the other process's futex */
-    atomic_uint asleep, slept_on;    /* as in a lane */
-    atomic_uint hush;
+    st_bell bell; /* the other process's */
     atomic_bool stop;
     _Alignas(64) atomic_uint posted; /* messages so far */
     _Alignas(64) atomic_uint ended;  /* of them; this process's futex */
@@ -41,8 +39,5 @@ typedef struct process_plan {
 
 /* All that the other process does. */
 _Noreturn void st_process_child(const process_plan *plan);
-
-/* The other side has something to look at. */
-void st_process_signal(process_box *box);
 
 #endif

@@ -2,8 +2,6 @@
  * The other process: a leader that takes messages and runs their steps on a pool of its own. It is a copy of a larger
  * program, so it leaves by _exit, which runs nothing of that. */
 #include "base/futex.h"
-#include "base/pool.h"
-#include "base/spin.h"
 #include "base/thread.h"
 #include "device/process_box.h"
 
@@ -11,45 +9,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Spins until `signal` is another than `seen`; false when it is time to sleep. */
-static bool child_spin(process_box *box, unsigned seen, uint64_t spin_ns) {
-    uint64_t since = st_now_ns();
-    for (unsigned turn = 1; atomic_load_explicit(&box->signal, memory_order_acquire) == seen; turn++) {
-        if (atomic_load_explicit(&box->hush, memory_order_relaxed) > 0) return false;
-        if (turn % 32 == 0 && st_now_ns() - since >= spin_ns) return false;
-        st_spin_turn(turn, ST_SPIN_IDLE);
-    }
-    return true;
-}
-
-static void child_sleep(process_box *box, st_pool *pool, unsigned seen) {
-    st_pool_quiet(pool);
-    atomic_store(&box->slept_on, seen);
-    atomic_store(&box->asleep, 1);
-    while (atomic_load(&box->signal) == seen) st_futex_wait_shared(&box->signal, seen, NULL);
-    atomic_store(&box->asleep, 0);
-}
-
-typedef struct job {
-    const st_step *step;
-    stretto_error *err;
-    int code;
-} job;
-
-static void job_run(void *arg, const st_worker *worker) {
-    job *j = arg;
-    int code = j->step->run(j->step->arg, worker, worker->id == 0 ? j->err : NULL);
-    if (worker->id == 0) j->code = code;
-}
-
 static void message_run(process_box *box, st_pool *pool, unsigned at) {
     process_message *message = &box->messages[at % PROCESS_PENDING];
-    job j = {.step = message->step, .err = &message->error};
     message->error = (stretto_error){0};
     message->start_ns = st_now_ns();
-    st_pool_run(pool, job_run, &j);
+    message->code = st_step_run(message->step, pool, &message->error);
     message->end_ns = st_now_ns();
-    message->code = j.code;
     atomic_store(&box->ended, at + 1);
     if (atomic_load(&box->watched)) st_futex_wake_shared(&box->ended);
 }
@@ -57,13 +22,13 @@ static void message_run(process_box *box, st_pool *pool, unsigned at) {
 static _Noreturn void child_serve(const process_plan *plan, st_pool *pool) {
     process_box *box = plan->box;
     for (unsigned at = 0;;) {
-        unsigned seen = atomic_load_explicit(&box->signal, memory_order_acquire);
+        unsigned seen = st_bell_seen(&box->bell);
         if (atomic_load_explicit(&box->posted, memory_order_acquire) != at)
             message_run(box, pool, at++);
         else if (atomic_load_explicit(&box->stop, memory_order_acquire))
             _exit(0);
-        else if (!child_spin(box, seen, plan->spin_ns))
-            child_sleep(box, pool, seen);
+        else if (!st_bell_spin(&box->bell, seen, plan->spin_ns))
+            st_bell_sleep(&box->bell, seen, pool);
     }
 }
 

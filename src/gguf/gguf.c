@@ -43,25 +43,16 @@ const st_tensor *st_gguf_tensor(const st_gguf *gguf, const char *name) {
     return at == SIZE_MAX ? NULL : &gguf->tensors[at];
 }
 
-/* Refuses the file for the given reason; returns STRETTO_E_INPUT. */
-static int __attribute__((format(printf, 3, 4))) refuse(const st_gguf *gguf, stretto_error *err, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    int code = st_failv(err, STRETTO_E_INPUT, fmt, args);
-    va_end(args);
-    if (err) st_fail_in_file(err, gguf->path);
-    return code;
-}
-
 int st_tensor_require(const st_gguf *gguf, const char *name, const st_tensor **out, stretto_error *err) {
     *out = NULL;
     const st_tensor *tensor = st_gguf_tensor(gguf, name);
-    if (!tensor) return refuse(gguf, err, "tensor %s is missing", name);
+    if (!tensor) return st_gguf_refuse(gguf, err, "tensor %s is missing", name);
     const st_type_info *info = st_type_find(tensor->type);
-    if (!info) return refuse(gguf, err, "tensor %s has the unknown type %s", name, ST_NUMBER(tensor->type));
+    if (!info) return st_gguf_refuse(gguf, err, "tensor %s has the unknown type %s", name, ST_NUMBER(tensor->type));
     if (!tensor->data)
-        return refuse(gguf, err, "tensor %s has no elements: %s", name, ST_DIMS(tensor->dims, tensor->n_dims));
-    if (!info->readable) return refuse(gguf, err, "tensor %s has type %s, which cannot be read yet", name, info->name);
+        return st_gguf_refuse(gguf, err, "tensor %s has no elements: %s", name, ST_DIMS(tensor->dims, tensor->n_dims));
+    if (!info->readable)
+        return st_gguf_refuse(gguf, err, "tensor %s has type %s, which cannot be read yet", name, info->name);
     *out = tensor;
     return 0;
 }
@@ -81,14 +72,14 @@ static const char *describe(char out[32], const st_value *value) {
 
 static int fail_type(const st_gguf *gguf, const st_value *value, const char *wanted, stretto_error *err) {
     char found[32];
-    return refuse(gguf, err, "key %s is %s, wanted %s", ST_NAME(value->key), describe(found, value), wanted);
+    return st_gguf_refuse(gguf, err, "key %s is %s, wanted %s", ST_NAME(value->key), describe(found, value), wanted);
 }
 
 /* *found is NULL when the key is missing, which is an error only if it is required. */
 static int find_value(const st_gguf *gguf, const char *key, bool required, const st_value **found, stretto_error *err) {
     *found = st_gguf_find(gguf, key);
     if (*found || !required) return 0;
-    return refuse(gguf, err, "key %s is missing", key);
+    return st_gguf_refuse(gguf, err, "key %s is missing", key);
 }
 
 int64_t st_value_int(const st_value *array, uint64_t i) {
@@ -151,9 +142,9 @@ static int item_u32(const st_gguf *gguf, const st_value *value, uint64_t i, uint
     else
         snprintf(digits, sizeof digits, "%" PRId64, number);
     if (value->type == ST_V_ARRAY)
-        return refuse(gguf, err, "item %s of key %s is %s, wanted 0 to %u", ST_NUMBER(i), ST_NAME(value->key), digits,
-                      UINT32_MAX);
-    return refuse(gguf, err, "key %s is %s, wanted 0 to %u", ST_NAME(value->key), digits, UINT32_MAX);
+        return st_gguf_refuse(gguf, err, "item %s of key %s is %s, wanted 0 to %u", ST_NUMBER(i), ST_NAME(value->key),
+                              digits, UINT32_MAX);
+    return st_gguf_refuse(gguf, err, "key %s is %s, wanted 0 to %u", ST_NAME(value->key), digits, UINT32_MAX);
 }
 
 int st_gguf_u32(const st_gguf *gguf, const char *key, bool required, uint32_t *value, stretto_error *err) {
@@ -179,7 +170,7 @@ int st_gguf_bool(const st_gguf *gguf, const char *key, bool required, bool *valu
     if (code || !found) return code;
     if (found->type != ST_V_BOOL) return fail_type(gguf, found, "bool", err);
     if (found->data[0] > 1)
-        return refuse(gguf, err, "key %s is the bool %u, wanted 0 or 1", ST_NAME(found->key), found->data[0]);
+        return st_gguf_refuse(gguf, err, "key %s is the bool %u, wanted 0 or 1", ST_NAME(found->key), found->data[0]);
     *value = found->data[0] == 1;
     return 0;
 }
@@ -216,8 +207,8 @@ int st_gguf_u32_per_layer(const st_gguf *gguf, const char *key, bool required, u
     if (!is_integer(found->item_type) && found->item_type != ST_V_BOOL)
         return fail_type(gguf, found, "an integer, or an array of them", err);
     if (is_array && found->count != n)
-        return refuse(gguf, err, "key %s has %s items, wanted %u, one a layer", ST_NAME(found->key),
-                      ST_NUMBER(found->count), n);
+        return st_gguf_refuse(gguf, err, "key %s has %s items, wanted %u, one a layer", ST_NAME(found->key),
+                              ST_NUMBER(found->count), n);
     for (uint32_t i = 0; i < n; i++) {
         code = item_u32(gguf, found, is_array ? i : 0, &values[i], err);
         if (code) return code;

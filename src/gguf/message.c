@@ -66,3 +66,12 @@ int st_fail_in_file(stretto_error *err, const char *path) {
     snprintf(shortened, sizeof shortened, "...%s", path + len - (sizeof shortened - 4));
     return st_fail_prefix(err, shortened);
 }
+
+int st_gguf_refuse(const st_gguf *gguf, stretto_error *err, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int code = st_failv(err, STRETTO_E_INPUT, fmt, args);
+    va_end(args);
+    if (err) st_fail_in_file(err, gguf->path);
+    return code;
+}

@@ -32,4 +32,7 @@ const char *st_short_reason(uint64_t missing_bytes);
  * Returns err->code. */
 int st_fail_in_file(stretto_error *err, const char *path);
 
+/* Refuses what the file says, for the given reason: STRETTO_E_INPUT, with the file's name in front. */
+int st_gguf_refuse(const st_gguf *gguf, stretto_error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 #endif

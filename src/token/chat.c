@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "gguf/message.h"
-#include "token/refuse.h"
 #include "token/template.h"
 #include "token/utf8.h"
 
@@ -54,8 +53,8 @@ static void marker_add(writing *w, const char *name) {
     if (id >= 0)
         w->code = st_ids_add(w->ids, id, w->err);
     else
-        w->code = st_token_refuse(w->tok->gguf, w->err,
-                                  "the chat template needs the token %s, which the vocabulary lacks", name);
+        w->code = st_gguf_refuse(w->tok->gguf, w->err,
+                                 "the chat template needs the token %s, which the vocabulary lacks", name);
 }
 
 static st_str trimmed(const char *text, size_t n) {
@@ -210,13 +209,13 @@ static int turns_check(const st_chat_turn *turns, size_t n, stretto_error *err) 
 
 static int kind_refuse(const st_tokenizer *tok, stretto_error *err) {
     if (tok->template_text.len == 0)
-        return st_token_refuse(tok->gguf, err,
-                               "no chat template (key tokenizer.chat_template is missing): this may be a "
-                               "base model, which continues plain text");
-    return st_token_refuse(tok->gguf, err,
-                           "key tokenizer.chat_template is of no family known here (chatml, llama3, gemma, "
-                           "gemma4); it starts with: %s",
-                           ST_NAME(tok->template_text));
+        return st_gguf_refuse(tok->gguf, err,
+                              "no chat template (key tokenizer.chat_template is missing): this may be a "
+                              "base model, which continues plain text");
+    return st_gguf_refuse(tok->gguf, err,
+                          "key tokenizer.chat_template is of no family known here (chatml, llama3, gemma, "
+                          "gemma4); it starts with: %s",
+                          ST_NAME(tok->template_text));
 }
 
 int st_chat_encode(const st_tokenizer *tok, const st_chat_turn *turns, size_t n_turns, st_ids *ids,

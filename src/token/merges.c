@@ -2,9 +2,9 @@
 #include "token/merges.h"
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "gguf/message.h"
 #include "token/hash.h"
-#include "token/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +119,8 @@ static int merges_fill(reading *r, const st_gguf *gguf, const st_log *log, stret
     while (r->n_read < n_all) {
         uint32_t n = n_all - r->n_read < BATCH ? n_all - r->n_read : BATCH;
         if (!batch_read(r, n))
-            return st_token_refuse(gguf, err, "key %s: more than %d pairs share a hash, as if made to", KEY_MERGES,
-                                   ST_CHAIN_LIMIT);
+            return st_gguf_refuse(gguf, err, "key %s: more than %d pairs share a hash, as if made to", KEY_MERGES,
+                                  ST_CHAIN_LIMIT);
         if (r->joined.failed) return st_fail_memory(err, "the merges", r->list->bytes);
     }
     if (r->n_lost > 0)
@@ -138,7 +138,7 @@ int st_merges_create(st_merges *merges, const st_vocab *vocab, const st_gguf *gg
     int code = st_gguf_array(gguf, KEY_MERGES, true, ST_V_STRING, &list, err);
     if (code) return code;
     if (list->count >= (uint32_t)1 << 30)
-        return st_token_refuse(gguf, err, "key %s has %s items: too many", KEY_MERGES, ST_NUMBER(list->count));
+        return st_gguf_refuse(gguf, err, "key %s has %s items: too many", KEY_MERGES, ST_NUMBER(list->count));
     size_t size = 16;
     while (size < list->count * 2) size *= 2;
     merges->mask = (uint32_t)(size - 1);

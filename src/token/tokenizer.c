@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "gguf/message.h"
-#include "token/refuse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,8 +39,8 @@ static int model_read(making *m) {
         m->tok->model = (enum st_token_model)i;
         return 0;
     }
-    return st_token_refuse(m->gguf, m->err, "key %s is \"%s\", which is not supported; these are: %s, %s, %s",
-                           KEY_MODEL, ST_NAME(name), names[ST_MODEL_BPE], names[ST_MODEL_SPM], names[ST_MODEL_GEMMA4]);
+    return st_gguf_refuse(m->gguf, m->err, "key %s is \"%s\", which is not supported; these are: %s, %s, %s", KEY_MODEL,
+                          ST_NAME(name), names[ST_MODEL_BPE], names[ST_MODEL_SPM], names[ST_MODEL_GEMMA4]);
 }
 
 /* The id under a key, -1 when it is missing or (with a warning) no token has it. */
@@ -156,8 +155,8 @@ static int scores_read(making *m) {
     int code = st_gguf_array(m->gguf, KEY_SCORES, true, ST_V_F32, &scores, m->err);
     if (code) return code;
     if (scores->count != m->tok->vocab.n)
-        return st_token_refuse(m->gguf, m->err, "key %s has %s items, but the vocabulary has %s tokens", KEY_SCORES,
-                               ST_NUMBER(scores->count), ST_NUMBER(m->tok->vocab.n));
+        return st_gguf_refuse(m->gguf, m->err, "key %s has %s items, but the vocabulary has %s tokens", KEY_SCORES,
+                              ST_NUMBER(scores->count), ST_NUMBER(m->tok->vocab.n));
     m->tok->scores = scores->data;
     return 0;
 }
@@ -196,7 +195,7 @@ static int habits_read(making *m) {
         tok->adds_bos = true;
     }
     if (tok->adds_bos && tok->bos < 0)
-        return st_token_refuse(m->gguf, m->err, "key %s is true, but no token is named by %s", KEY_ADD_BOS, KEY_BOS);
+        return st_gguf_refuse(m->gguf, m->err, "key %s is true, but no token is named by %s", KEY_ADD_BOS, KEY_BOS);
     return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "token/vocab.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "gguf/message.h"
 #include "token/hash.h"
-#include "token/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +109,8 @@ static int types_read(st_vocab *vocab, const st_gguf *gguf, stretto_error *err) 
     int code = st_gguf_array(gguf, KEY_TYPES, true, ST_V_I32, &types, err);
     if (code) return code;
     if (types->count != vocab->n)
-        return st_token_refuse(gguf, err, "key %s has %s items, but %s has %s", KEY_TYPES, ST_NUMBER(types->count),
-                               KEY_TOKENS, ST_NUMBER(vocab->n));
+        return st_gguf_refuse(gguf, err, "key %s has %s items, but %s has %s", KEY_TYPES, ST_NUMBER(types->count),
+                              KEY_TOKENS, ST_NUMBER(vocab->n));
     for (uint32_t i = 0; i < vocab->n; i++) {
         int32_t type;
         memcpy(&type, types->data + sizeof type * i, sizeof type);
@@ -160,8 +160,8 @@ static int slots_fill(st_vocab *vocab, const st_gguf *gguf, const st_log *log, s
             __builtin_prefetch(&vocab->slots[(uint32_t)hashes[k] & vocab->mask], 1);
         }
         if (!slot_fill(vocab, i, hashes[i % BATCH], &seen))
-            return st_token_refuse(gguf, err, "key %s: more than %d tokens share a hash, as if made to (item %u)",
-                                   KEY_TOKENS, ST_CHAIN_LIMIT, i);
+            return st_gguf_refuse(gguf, err, "key %s: more than %d tokens share a hash, as if made to (item %u)",
+                                  KEY_TOKENS, ST_CHAIN_LIMIT, i);
     }
     vocab->has_twice = seen.n > 0;
     if (vocab->has_twice)
@@ -184,10 +184,10 @@ int st_vocab_create(st_vocab *vocab, const st_gguf *gguf, const st_log *log, str
     *vocab = (st_vocab){0};
     int code = st_gguf_array(gguf, KEY_TOKENS, true, ST_V_STRING, &tokens, err);
     if (code) return code;
-    if (tokens->count == 0) return st_token_refuse(gguf, err, "key %s has no items", KEY_TOKENS);
+    if (tokens->count == 0) return st_gguf_refuse(gguf, err, "key %s has no items", KEY_TOKENS);
     if (tokens->count >= (uint32_t)1 << 30 || tokens->bytes > UINT32_MAX - sizeof(uint64_t))
-        return st_token_refuse(gguf, err, "key %s has %s tokens of %s bytes: too many", KEY_TOKENS,
-                               ST_NUMBER(tokens->count), ST_NUMBER(tokens->bytes));
+        return st_gguf_refuse(gguf, err, "key %s has %s tokens of %s bytes: too many", KEY_TOKENS,
+                              ST_NUMBER(tokens->count), ST_NUMBER(tokens->bytes));
     vocab->n = (uint32_t)tokens->count;
     vocab->base = (const char *)tokens->data;
     vocab->mask = slots_for(vocab->n) - 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A waker that comes late for one sleep and wakes the next one for nothing must not make the lane deaf to the submission after
- * it. The late waker is played by hand: the second half of a signal whose first half the leader has seen already. */
+ * A waker that comes late for one sleep and wakes the next one for nothing must not make the lane deaf to the
+ * submission after it. The late waker is played by hand: the second half of a signal whose first half the leader has
+ * seen already. */
 #include "device/lane.h"
 #include "support/fixture.h"
 
@@ -28,7 +29,7 @@ static void late_waker(void **state) {
     alarm(20); /* a lane that does not wake would hang here for ever */
     for (int round = 0; round < 200; round++) {
         st_unit_quiet(unit);
-        st_lane_wake(lane);
+        st_bell_wake(&lane->bell);
         usleep(round % 2 ? 1000 : 0);
         fixture_check(st_run_step(queue, &step, &event, &err), &err);
     }

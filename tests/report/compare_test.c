@@ -2,7 +2,7 @@
  * A comparison's forms, of probes of mock machines without noise: what changed is known. */
 #include "report/compare_report.h"
 
-#include "probe/rig.h"
+#include "report/machine.h"
 #include "report/schema.h"
 
 typedef struct two {
@@ -12,16 +12,8 @@ typedef struct two {
     st_compare_report report;
 } two;
 
-static void machine_open(rig *r, double bytes_per_ns) {
-    const st_mock_unit_options units[3] = {{.name = "cpu:0+1"}, {.name = "cpu:0"}, {.name = "cpu:1"}};
-    rig_open(r, (st_mock_options){.bytes_per_ns = bytes_per_ns}, units, 3,
-             (rig_pair){.a_ns = 900000, .b_ns = 1200000, .a_bytes = 18000000, .b_bytes = 24000000});
-    r->jobs[0] = (st_probe_job){.arrangement = st_arrangement_find("one-unit", NULL), .side = {0, 1}, .chain = true};
-    r->jobs[1] = (st_probe_job){
-        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .unit = {1, 2}, .chain = true};
-    r->jobs[2] = (st_probe_job){
-        .arrangement = st_arrangement_find("threads", NULL), .side = {0, 1}, .skip = "one core is allowed here"};
-    r->setup.n_jobs = 3;
+static void tiny_probe(rig *r, double bytes_per_ns) {
+    machine_open(r, (st_mock_options){.bytes_per_ns = bytes_per_ns});
     r->setup.title = "tiny Q4_1, 4 chunks";
     rig_run(r);
     assert_int_equal(r->code, 0);
@@ -31,8 +23,8 @@ static void two_open(two *t, unsigned n_processes) {
     static const char *const names[2] = {"old/probe.json", "new/probe.json"};
     *t = (two){.source = {{.version = "1.2.3", .time = "2023-11-14T22:13:20Z", .cpu = "A processor"},
                           {.version = "1.2.4", .time = "2023-11-15T22:13:20Z", .cpu = "A processor"}}};
-    machine_open(&t->before, 40);
-    machine_open(&t->after, 30);
+    tiny_probe(&t->before, 40);
+    tiny_probe(&t->after, MACHINE_BYTES_PER_NS);
     t->before.record.n_processes = t->after.record.n_processes = n_processes;
     for (size_t i = 0; i < t->after.record.rows[1].n_rounds; i++)
         t->after.record.rows[1].rounds[i].process = (unsigned)i % n_processes;

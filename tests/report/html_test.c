@@ -5,7 +5,7 @@
 #include "report/probe_report.h"
 
 #include "base/mem.h"
-#include "probe/rig.h"
+#include "report/machine.h"
 
 #include <stdio.h>
 
@@ -53,26 +53,15 @@ static unsigned count(const char *text, const char *word) {
     return n;
 }
 
-/* One unit, two units with a bandwidth that both exhaust, and something that could not be measured. */
-static void machine_open(rig *r) {
-    const st_mock_unit_options units[3] = {{.name = "cpu:0+1"}, {.name = "cpu:0"}, {.name = "cpu:1"}};
-    rig_open(r, (st_mock_options){.bytes_per_ns = 30}, units, 3,
-             (rig_pair){.a_ns = 900000, .b_ns = 1200000, .a_bytes = 18000000, .b_bytes = 24000000});
-    r->jobs[0] = (st_probe_job){.arrangement = st_arrangement_find("one-unit", NULL), .side = {0, 1}, .chain = true};
-    r->jobs[1] = (st_probe_job){
-        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .unit = {1, 2}, .chain = true};
-    r->jobs[2] = (st_probe_job){.arrangement = st_arrangement_find("threads", NULL),
-                                .side = {0, 1},
-                                .chain = true,
-                                .skip = "one core is allowed here"};
-    r->setup.n_jobs = 3;
+static void tiny_open(rig *r) {
+    machine_open(r, (st_mock_options){.bytes_per_ns = MACHINE_BYTES_PER_NS});
     r->setup.title = "tiny";
 }
 
 static void the_verdict_comes_first(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     rig_run(&r);
     st_buf out = {0};
     st_probe_html(&out, &r.record, NULL);
@@ -106,7 +95,7 @@ static void the_verdict_comes_first(void **state) {
 
 static void answer_is(enum st_overlap one, enum st_overlap two, const char *text) {
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     rig_run(&r);
     r.record.rows[0].verdict = one;
     r.record.rows[1].verdict = two;
@@ -129,7 +118,7 @@ static void hostile_names_stay_text(void **state) {
     (void)state;
     static const char hostile[] = "\"></svg><script>x()</script>\xff";
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     r.setup.title = hostile;
     r.sides[0].name = hostile;
     r.jobs[2].skip = hostile;
@@ -172,7 +161,7 @@ static void units_add(st_probe_record *record) {
 static void units_and_worth_are_shown(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     rig_run(&r);
     units_add(&r.record);
     r.record.n_processes = 5;
@@ -201,7 +190,7 @@ static void units_and_worth_are_shown(void **state) {
 static void batches_have_one_side(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     r.jobs[1] = (st_probe_job){.arrangement = st_arrangement_find("batch-4", NULL), .side = {0, 1}};
     r.setup.n_jobs = 2;
     rig_run(&r);
@@ -229,7 +218,7 @@ static void batches_have_one_side(void **state) {
 static void wild_rounds_stay_in_the_picture(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     rig_run(&r);
     r.record.rows[1].rounds[3].arms[ST_ARM_PARALLEL].wall_ns = 900 * (uint64_t)MS;
     st_buf out = {0};
@@ -243,7 +232,7 @@ static void wild_rounds_stay_in_the_picture(void **state) {
 static void many_rounds_are_thinned(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_open(&r);
     r.setup.n_jobs = 1;
     r.setup.limits.rounds = 12000;
     rig_run(&r);

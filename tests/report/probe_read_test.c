@@ -2,24 +2,14 @@
  * A probe's JSON read back, and what is no such JSON. */
 #include "report/probe_read.h"
 
-#include "probe/rig.h"
+#include "report/machine.h"
 #include "report/probe_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static void machine_open(rig *r) {
-    const st_mock_unit_options units[3] = {{.name = "cpu:0+1"}, {.name = "cpu:0"}, {.name = "cpu:1"}};
-    rig_open(r, (st_mock_options){.bytes_per_ns = 30, .sigma = 0.02, .seed = 3}, units, 3,
-             (rig_pair){.a_ns = 900000, .b_ns = 1200000, .a_bytes = 18000000, .b_bytes = 24000000});
-    r->jobs[0] = (st_probe_job){.arrangement = st_arrangement_find("one-unit", NULL), .side = {0, 1}, .chain = true};
-    r->jobs[1] = (st_probe_job){
-        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .unit = {1, 2}, .chain = true};
-    r->jobs[2] = (st_probe_job){.arrangement = st_arrangement_find("threads", NULL),
-                                .side = {0, 1},
-                                .chain = true,
-                                .skip = "one core is allowed here"};
-    r->setup.n_jobs = 3;
+static void noisy_probe(rig *r) {
+    machine_open(r, (st_mock_options){.bytes_per_ns = MACHINE_BYTES_PER_NS, .sigma = 0.02, .seed = 3});
     r->setup.limits.rounds = 10;
     rig_run(r);
     assert_int_equal(r->code, 0);
@@ -73,7 +63,7 @@ static void what_was_written_is_read(void **state) {
     rig r;
     st_probe_record record;
     st_probe_source source;
-    machine_open(&r);
+    noisy_probe(&r);
     assert_int_equal(read_json(&record, &source, st_probe_json(&r.record, &origin), NULL), 0);
     assert_string_equal(record.title, "a mock");
     assert_int_equal(record.cache, r.record.cache);
@@ -174,7 +164,7 @@ static void replace(json_t *document, const char *path, const char *json) {
 static void what_is_wrong_is_named(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    noisy_probe(&r);
     for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {
         const bad *b = &bads[i];
         st_probe_record record;
@@ -221,7 +211,7 @@ static void broken_reports_do_no_harm(void **state) {
     rig r;
     st_rng rng;
     st_buf text = {0};
-    machine_open(&r);
+    noisy_probe(&r);
     st_json_write(&text, st_probe_json(&r.record, &origin), true);
     st_rng_seed(&rng, 5);
     for (unsigned i = 0; i < 400; i++) {
@@ -249,7 +239,7 @@ static void control_characters_are_taken_out(void **state) {
     rig r;
     st_probe_record record;
     st_probe_source source;
-    machine_open(&r);
+    noisy_probe(&r);
     json_t *json = st_probe_json(&r.record, &origin);
     json_object_set_new(json, "title",
                         json_string("a\033[31m\nb\x7f\xc2\x9b"

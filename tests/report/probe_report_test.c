@@ -3,26 +3,15 @@
 #include "report/probe_report.h"
 #include "report/probe_words.h"
 
-#include "probe/rig.h"
+#include "report/machine.h"
 #include "report/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Lanes like those of two cores: one of both, two of one each, and a memory that two at once exhaust. */
-static void machine_open(rig *r) {
-    const st_mock_unit_options units[3] = {{.name = "cpu:0+1"}, {.name = "cpu:0"}, {.name = "cpu:1"}};
-    rig_open(r, (st_mock_options){.bytes_per_ns = 30}, units, 3,
-             (rig_pair){.a_ns = 900000, .b_ns = 1200000, .a_bytes = 18000000, .b_bytes = 24000000});
+static void tiny_probe(rig *r) {
+    machine_open(r, (st_mock_options){.bytes_per_ns = MACHINE_BYTES_PER_NS});
     r->work[0].cold_ns = 40 * MS;
-    r->jobs[0] = (st_probe_job){.arrangement = st_arrangement_find("one-unit", NULL), .side = {0, 1}, .chain = true};
-    r->jobs[1] = (st_probe_job){
-        .arrangement = st_arrangement_find("two-units", NULL), .side = {0, 1}, .unit = {1, 2}, .chain = true};
-    r->jobs[2] = (st_probe_job){.arrangement = st_arrangement_find("threads", NULL),
-                                .side = {0, 1},
-                                .chain = true,
-                                .skip = "one core is allowed here"};
-    r->setup.n_jobs = 3;
     r->setup.title = "tiny Q4_1, 4 chunks: 1 (0-9)  2 (10-19)  3 (20-28)  4 (29, head)";
     rig_run(r);
     assert_int_equal(r->code, 0);
@@ -55,7 +44,7 @@ static const char expected_text[] = "tiny Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (2
 static void the_terminal_shows_the_table_and_then_the_verdict(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_buf out = {0};
     st_probe_text(&out, &r.record, &origin, false);
     assert_string_equal(out.data, expected_text);
@@ -67,7 +56,7 @@ static void the_terminal_shows_the_table_and_then_the_verdict(void **state) {
 static void colour_only_marks_words_that_are_there_anyway(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_buf out = {0};
     st_probe_text(&out, &r.record, &origin, true);
     assert_non_null(strstr(out.data, "\033[1;31mserialises\033[0m: a first"));
@@ -88,7 +77,7 @@ static void colour_only_marks_words_that_are_there_anyway(void **state) {
 static void what_is_undecided_says_so(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_probe_row *row = &r.record.rows[1];
     row->verdict = ST_OVERLAP_UNDECIDED;
     row->overlap = (st_interval){0.05, -0.02, 0.12};
@@ -112,7 +101,7 @@ static void what_is_undecided_says_so(void **state) {
 static void wild_numbers_do_not_break_the_table(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_probe_row *row = &r.record.rows[1];
     row->overlap = (st_interval){-14.27, -26.32, 0.63};
     row->slowdown[1] = 19.34;
@@ -159,7 +148,7 @@ static void worth_is_that_of_two_units_unless_another_row_pays(void **state) {
 static void markdown_begins_with_the_verdict(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_buf_text(&r.record.warnings, "the machine was busy: end other programs\n");
     st_buf out = {0};
     st_probe_markdown(&out, &r.record, &origin);
@@ -200,7 +189,7 @@ static double real(json_t *object, const char *key) {
 static void the_json_has_what_scripts_rely_on(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     json_t *json = st_probe_json(&r.record, &origin);
     assert_non_null(json);
     assert_string_equal(json_string_value(get(json, "schema")), "stretto-probe/1");
@@ -238,7 +227,7 @@ static void the_json_has_what_scripts_rely_on(void **state) {
 static void the_json_of_what_was_not_measured(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     st_buf_text(&r.record.warnings, "first\nsecond\n");
     r.record.has_conditions = true;
     r.record.before = (st_conditions){.load = -1, .throttled = -1};
@@ -259,7 +248,7 @@ static void the_json_of_what_was_not_measured(void **state) {
 static void undecided_rounds_are_null_where_none_would_do(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     r.record.rows[0].verdict = ST_OVERLAP_UNDECIDED;
     r.record.rows[0].rounds_needed = ST_ROUNDS_NEVER;
     r.record.rows[1].verdict = ST_OVERLAP_UNDECIDED;
@@ -274,7 +263,7 @@ static void undecided_rounds_are_null_where_none_would_do(void **state) {
 static void the_schema_is_documented(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     r.record.has_conditions = true;
     r.record.rows[0].rounds[0].flags = ST_ROUND_OUTLIER;
     json_t *json = st_probe_json(&r.record, &origin);
@@ -286,7 +275,7 @@ static void the_schema_is_documented(void **state) {
 static void csv_has_a_line_for_each_arm(void **state) {
     (void)state;
     rig r;
-    machine_open(&r);
+    tiny_probe(&r);
     r.record.rows[1].name[0][0] = '"';
     st_buf out = {0};
     st_probe_csv(&out, &r.record);
