@@ -14,6 +14,10 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+if(STRETTO_SANITIZE)
+  # What a report of a sanitizer shows, functions and lines. More of either takes longer to compile than it saves.
+  set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
+endif()
 
 # Contraction off: a kernel that wants a fused multiply-add says so, and the dequantizers are exact.
 add_compile_definitions(_GNU_SOURCE)

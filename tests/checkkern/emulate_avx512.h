@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The AVX-512 intrinsics that src/kern uses, as plain loops over what Intel's Intrinsics Guide says of each: slow, but
- * they run everywhere. A kernel compiled with these computes what its instructions would. */
+ * they run everywhere. A kernel compiled with these computes what its instructions would. Sanitizers make much of each,
+ * so their builds call them instead of repeating them: inlined, a source takes two minutes to compile. */
 #ifndef ST_TESTS_CHECKKERN_EMULATE_AVX512_H
 #define ST_TESTS_CHECKKERN_EMULATE_AVX512_H
 
@@ -8,6 +9,12 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define EMU_CALL __attribute__((noinline, unused))
+#else
+#define EMU_CALL inline
+#endif
 
 /* One vector, in whatever lanes are wanted. */
 typedef union emu {
@@ -24,12 +31,12 @@ typedef union emu {
 } emu;
 
 #define EMU_I(name, params, body)                                                                                      \
-    static inline __m512i name params {                                                                                \
+    static EMU_CALL __m512i name params {                                                                              \
         emu r;                                                                                                         \
         body return r.i;                                                                                               \
     }
 #define EMU_F(name, params, body)                                                                                      \
-    static inline __m512 name params {                                                                                 \
+    static EMU_CALL __m512 name params {                                                                               \
         emu r;                                                                                                         \
         body return r.f;                                                                                               \
     }
@@ -42,7 +49,7 @@ EMU_I(emu_set1_32, (int32_t v), EACH(16, r.s32[l] = v))
 EMU_F(emu_set1_ps, (float v), EACH(16, r.ps[l] = v))
 EMU_I(emu_load, (const void *p), memcpy(&r, p, 64);)
 EMU_F(emu_load_ps, (const void *p), memcpy(&r, p, 64);)
-static inline void emu_store_ps(void *p, __m512 v) {
+static EMU_CALL void emu_store_ps(void *p, __m512 v) {
     memcpy(p, &v, 64);
 }
 
@@ -102,25 +109,26 @@ EMU_I(emu_repeat_128, (__m128i v), emu128 a = {v}; EACH(16, r.u32[l] = a.u32[l %
 EMU_I(emu_widen_u16, (__m256i v), uint16_t a[16]; memcpy(a, &v, 32); EACH(16, r.s32[l] = a[l]))
 EMU_F(emu_halves, (__m256i v), uint16_t a[16]; memcpy(a, &v, 32); EACH(16, r.ps[l] = _cvtsh_ss(a[l])))
 
-static inline uint32_t emu_sum_32(__m512i v) {
+static EMU_CALL uint32_t emu_sum_32(__m512i v) {
     const emu a = {v};
     uint32_t sum = 0;
     EACH(16, sum += a.u32[l])
     return sum;
 }
-static inline uint64_t emu_sum_64(__m512i v) {
+static EMU_CALL uint64_t emu_sum_64(__m512i v) {
     const emu a = {v};
     uint64_t sum = 0;
     EACH(8, sum += a.u64[l])
     return sum;
 }
-static inline float emu_sum_ps(__m512 v) {
+static EMU_CALL float emu_sum_ps(__m512 v) {
     const emu a = {.f = v};
     float sum = 0;
     EACH(16, sum += a.ps[l])
     return sum;
 }
 #undef EACH
+#undef EMU_CALL
 #undef EMU_I
 #undef EMU_F
 
