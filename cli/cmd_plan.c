@@ -31,6 +31,7 @@ typedef struct plan_work {
     bool has_session;
     st_workload workload;
     enum st_goal goal;
+    plan_meter *meter; /* NULL: nothing is measured */
     st_costs costs;
     st_choice choice;
     st_sink *schedule_file, *costs_file, *trace_file, *page_file; /* NULL: not asked for */
@@ -54,13 +55,13 @@ static int read_costs(plan_work *w, const char *path, bool probe, stretto_error 
 static int measure_costs(plan_work *w, stretto_error *err) {
     session *s = &w->s;
     w->has_session = true;
-    plan_measure_options options = {.depth = w->workload.prompt + w->workload.generate / 2,
-                                    .streams = w->workload.streams};
     int rc = session_open_file(s, w->cx, &w->o->session, err);
     if (!rc) rc = session_open_model(s, err);
     if (!rc) rc = session_place(s, false, err);
     if (!rc && !w->o->session.units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
-    return rc ? rc : plan_measure(&w->costs, s, &options, err);
+    if (!rc) rc = plan_meter_open(&w->meter, s, &w->workload, err);
+    for (unsigned i = 0; i < PLAN_TURNS && !rc; i++) rc = plan_meter_turn(w->meter, err);
+    return rc ? rc : plan_meter_costs(w->meter, &w->costs, err);
 }
 
 static int get_costs(plan_work *w, stretto_error *err) {
@@ -139,6 +140,20 @@ static void set_task(plan_work *w) {
     w->workload = (st_workload){o->streams ? o->streams : streams, o->prompt, o->generate};
 }
 
+/* What was measured stands beside what is predicted from costs of the same minutes. */
+static int check(plan_work *w, stretto_error *err) {
+    stretto_error why = {0};
+    st_costs costs;
+    int checked = plan_check(&w->choice, &w->s, w->meter, w->o->rounds, err);
+    int rc = plan_meter_costs(w->meter, &costs, &why);
+    if (!rc) {
+        st_costs_free(&w->costs);
+        w->costs = costs;
+        rc = st_choose_again(&w->choice, &w->costs, &why);
+    }
+    return checked || !rc ? checked : st_fail(err, rc, "%s", why.text);
+}
+
 static int plan(plan_work *w, stretto_error *err) {
     set_task(w);
     int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
@@ -148,7 +163,7 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
     stretto_error stopped = {0};
-    int checked = !rc && w->o->check ? plan_check(&w->choice, &w->s, w->o->rounds, &stopped) : STRETTO_OK;
+    int checked = !rc && w->o->check ? check(w, &stopped) : STRETTO_OK;
     if (!rc) rc = show(w, err);
     if (!rc) rc = write_files(w, err);
     return rc || !checked ? rc : st_fail(err, checked, "%s", stopped.text);
@@ -159,6 +174,7 @@ static int plan_run(cli *cx, const void *options, stretto_error *err) {
     int rc = plan(&w, err);
     st_choice_free(&w.choice);
     st_costs_free(&w.costs);
+    plan_meter_close(w.meter);
     st_sink_close(w.schedule_file);
     st_sink_close(w.costs_file);
     st_sink_close(w.trace_file);

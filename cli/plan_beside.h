@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * The part of plan_measure that needs two lanes at once: how much each slows the other, and the way from one to the
+ * The part of the measurement that needs two lanes at once: how much each slows the other, and the way from one to the
  * other. */
 #ifndef CLI_PLAN_BESIDE_H
 #define CLI_PLAN_BESIDE_H
 
-#include "plan_measure.h"
+#include "plan/cost.h"
+#include "plan_rig.h"
+#include "plan_samples.h"
 
-/* Fills in slowdowns and transfers of all pairs of lanes that share no core. */
-int plan_measure_beside(st_costs *costs, session *s, const plan_measure_options *options, stretto_error *err);
+#define PLAN_WORKS 3 /* one decoding row, a call's share of the streams, part of a prompt */
 
-/* A chain of the session's chunks on units[n_chunks], with room for `depth` tokens and a prompt's micro-batch. */
-int plan_open_chain(session *s, uint32_t depth, st_unit *const *units, st_chain **out, stretto_error *err);
+typedef struct plan_beside {
+    uint32_t unit[2];     /* lanes that share no core */
+    plan_rig *rig[2];     /* theirs, */
+    plan_texts *texts[2]; /* and the streams for each */
+    uint32_t streams;     /* of the workload */
+    /* of each chunk on the first and the second: the time beside work of each kind over the time alone */
+    plan_samples slower[2][ST_MAX_CHUNKS][PLAN_WORKS][PLAN_WORKS];
+    plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */
+} plan_beside;
+
+void plan_beside_free(plan_beside *beside); /* what it owns */
+int plan_beside_turn(plan_beside *beside, stretto_error *err);
+/* Fills in slowdowns and transfers, medians over turns; the units' dispatch_ns is there. */
+int plan_beside_note(const plan_beside *beside, st_costs *costs, stretto_error *err);
 
 #endif

@@ -169,12 +169,15 @@ static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_err
     return STRETTO_OK;
 }
 
-int plan_check(st_choice *choice, session *s, uint32_t rounds, stretto_error *err) {
+int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds, stretto_error *err) {
     check_work w = {.s = s, .choice = choice};
     if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
     int rc = make_jobs(&w, err);
     uint32_t done = 0;
-    for (; done < rounds && !rc; done += !rc) rc = one_round(&w, done, rounds, err);
+    for (; done < rounds && !rc; done += !rc) {
+        rc = one_round(&w, done, rounds, err);
+        if (!rc) rc = plan_meter_turn(meter, err);
+    }
     cli_progress_end(s->cx);
     summarise(&w, done);
     free(w.prompts);

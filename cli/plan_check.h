@@ -4,12 +4,13 @@
 #define CLI_PLAN_CHECK_H
 
 #include "plan/choose.h"
-#include "session.h"
+#include "plan_measure.h"
 
 /* Runs each possible schedule `rounds` times, in turns, on the session's units, with the choice's workload, and fills
  * in `measured` of its rows with medians, and with what ran when in the last round. What cannot be run says why. The
- * session's model must be open and its chunks placed. STRETTO_E_STOPPED on request, with the rows of complete rounds;
- * what a unit says. */
-int plan_check(st_choice *choice, session *s, uint32_t rounds, stretto_error *err);
+ * meter of the same session takes a turn after each round: a machine that changes its speed meanwhile does so for what
+ * is predicted (st_choose_again) as for what is measured. STRETTO_E_STOPPED on request, with the rows of complete
+ * rounds; what a unit says. */
+int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds, stretto_error *err);
 
 #endif

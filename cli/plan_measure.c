@@ -4,163 +4,41 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan_beside.h"
-#include "stat/stat.h"
+#include "plan_samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define RUNS_LEAST 5
-#define RUNS_MOST 15
-#define PREFILL_TOKENS 256 /* of a prompt that is read once for each sample */
-#define SLICE_NS 250000000ull
+#define POINTS_MAX 12
+#define CALLS_LEAST 3 /* decoding, of each turn */
+#define CALLS_MOST 12
+#define SLICE_NS 80000000ull /* after which the least is enough */
 
-/* One lane while it is measured. */
-typedef struct lane_work {
+/* A call whose time is a point of the table's curves. */
+typedef struct point {
+    enum st_work work;
+    uint32_t tokens;
+    bool decodes; /* rows of decoding streams, with their logits if they are work of that kind */
+} point;
+
+typedef struct lane_meter {
+    plan_rig rig;
+    plan_samples times[ST_MAX_CHUNKS][POINTS_MAX];
+    plan_samples gap, between; /* of calls of one row */
+} lane_meter;
+
+struct plan_meter {
     session *s;
-    const plan_measure_options *o;
-    st_costs *costs;
-    uint32_t unit;
-    st_chain *chain;
-    const int32_t *ids;
-    double *samples[ST_MAX_CHUNKS]; /* [RUNS_MOST * 16] of each chunk */
-    double *outside;                /* what a step takes besides its chunks, */
-    double *between;                /* and of that, between its first chunk's start and its last one's end */
-    uint32_t n;
-} lane_work;
-
-static double median_of(double *x, uint32_t n) {
-    return n ? st_median(x, n) : 0;
-}
-
-static void take_sample(lane_work *w, uint64_t wall_ns) {
-    uint64_t first = 0, last = 0;
-    double sum = 0;
-    for (uint32_t c = 0; c < w->s->n_chunks; c++) {
-        uint64_t start, end;
-        st_chain_times(w->chain, c, &start, &end);
-        w->samples[c][w->n] = (double)(end - start);
-        sum += (double)(end - start);
-        if (c == 0) first = start;
-        last = end;
-    }
-    w->between[w->n] = (double)(last - first) - sum;
-    w->outside[w->n] = (double)wall_ns - (double)(last - first);
-    w->n++;
-}
-
-static int forward(lane_work *w, uint32_t n, enum st_want want, bool sample, stretto_error *err) {
-    uint64_t start = st_now_ns();
-    int rc = st_chain_forward(w->chain, w->ids, n, want, NULL, NULL, err);
-    if (!rc && sample) take_sample(w, st_now_ns() - start);
-    return rc;
-}
-
-static int note_point(lane_work *w, enum st_work work, uint32_t tokens, stretto_error *err) {
-    for (uint32_t c = 0; c < w->s->n_chunks; c++) {
-        double ns = median_of(w->samples[c], w->n);
-        if (!st_cost_curve_add(st_costs_curve(w->costs, c, w->unit, work), tokens, ns < 1 ? 1 : ns))
-            return st_fail(err, STRETTO_E_INTERNAL, "more than %d points of a curve", ST_COST_POINTS_MAX);
-    }
-    return STRETTO_OK;
-}
-
-/* Rows that are decoded in one call, after `depth` tokens. */
-static int decode_rows(lane_work *w, uint32_t rows, stretto_error *err) {
-    uint64_t begin = st_now_ns();
-    w->n = 0;
-    for (uint32_t i = 0; i <= RUNS_MOST; i++) {
-        int rc = forward(w, rows, ST_WANT_ALL, i > 0, err); /* the first finds cold caches and sleeping workers */
-        if (!rc) rc = st_chain_truncate(w->chain, w->o->depth, err);
-        if (rc) return rc;
-        if (i >= RUNS_LEAST && st_now_ns() - begin > SLICE_NS) break;
-    }
-    if (rows == 1) {
-        st_cost_unit *unit = &w->costs->units[w->unit];
-        uint32_t gaps = w->s->n_chunks > 1 ? w->s->n_chunks - 1 : 1;
-        double between = median_of(w->between, w->n) / gaps, outside = median_of(w->outside, w->n);
-        unit->dispatch_ns = between > 0 ? between : 0;
-        w->costs->host.choose_ns += outside > 0 ? outside / w->costs->n_units : 0;
-    }
-    return note_point(w, ST_WORK_DECODE, rows, err);
-}
-
-/* cold: nothing has run on this lane yet. */
-static int read_prompt(lane_work *w, uint32_t micro_batch, bool cold, stretto_error *err) {
-    uint32_t tokens = micro_batch < PREFILL_TOKENS / 4 ? PREFILL_TOKENS / 4 : PREFILL_TOKENS;
-    w->n = 0;
-    uint32_t passes = cold || micro_batch == PREFILL_TOKENS ? 2 : 1; /* some samples of each at least */
-    for (uint32_t i = 0; i < passes; i++) {
-        st_chain_reset(w->chain);
-        for (uint32_t at = 0; at < tokens; at += micro_batch) {
-            int rc = forward(w, micro_batch, ST_WANT_NONE, !cold || i > 0, err);
-            if (rc) return rc;
-        }
-    }
-    return note_point(w, ST_WORK_PREFILL, micro_batch, err);
-}
-
-static int fill_context(lane_work *w, stretto_error *err) {
-    st_chain_reset(w->chain);
-    for (uint32_t left = w->o->depth, n; left > 0; left -= n) {
-        n = left < PREFILL_TOKENS ? left : PREFILL_TOKENS;
-        int rc = forward(w, n, ST_WANT_NONE, false, err);
-        if (rc) return rc;
-    }
-    return STRETTO_OK;
-}
-
-static int measure_points(lane_work *w, stretto_error *err) {
-    static const uint32_t rows[] = {1, 2, 4, 8}, micro_batches[] = {16, 64, 256};
-    int rc = STRETTO_OK;
-    for (unsigned i = 0; i < 3 && !rc; i++) {
-        cli_progress(w->s->cx, "measuring %s: prompts in micro-batches of %u", w->costs->units[w->unit].name,
-                     micro_batches[i]);
-        rc = read_prompt(w, micro_batches[i], i == 0, err);
-    }
-    if (!rc) rc = fill_context(w, err);
-    for (unsigned i = 0; i < 4 && !rc; i++) {
-        cli_progress(w->s->cx, "measuring %s: decoding %u", w->costs->units[w->unit].name, rows[i]);
-        rc = decode_rows(w, rows[i], err);
-    }
-    if (!rc && w->o->streams > 8) rc = decode_rows(w, w->o->streams < 64 ? w->o->streams : 64, err);
-    return rc;
-}
-
-int plan_open_chain(session *s, uint32_t depth, st_unit *const *units, st_chain **out, stretto_error *err) {
-    uint32_t n_ctx = depth + PREFILL_TOKENS;
-    st_chain_options options = {
-        .model = s->model,
-        .spans = s->spans,
-        .n_chunks = s->n_chunks,
-        .units = units,
-        .kv_type = session_kv_type(s),
-        .n_ctx = n_ctx,
-        .max_batch = PREFILL_TOKENS,
-        .max_logits = 64,
-        .stop = s->cx->stop,
-    };
-    return st_chain_open(out, &options, err);
-}
-
-static int measure_lane(session *s, const plan_measure_options *o, st_costs *costs, uint32_t unit, stretto_error *err) {
-    static const int32_t ids[PREFILL_TOKENS]; /* any tokens do: the work is the same */
-    lane_work w = {.s = s, .o = o, .costs = costs, .unit = unit, .ids = ids};
-    st_unit *units[ST_MAX_CHUNKS];
-    for (uint32_t c = 0; c < s->n_chunks; c++) units[c] = s->lanes.units[unit];
-    size_t room = RUNS_MOST * 16 * (s->n_chunks + 2);
-    double *memory = calloc(room, sizeof *memory);
-    if (!memory) return st_fail_memory(err, "the samples", room * sizeof *memory);
-    for (uint32_t c = 0; c < s->n_chunks; c++) w.samples[c] = memory + (size_t)c * RUNS_MOST * 16;
-    w.outside = memory + (size_t)s->n_chunks * RUNS_MOST * 16;
-    w.between = w.outside + RUNS_MOST * 16;
-    int rc = plan_open_chain(s, o->depth, units, &w.chain, err);
-    if (!rc) rc = measure_points(&w, err);
-    st_chain_close(w.chain);
-    free(memory);
-    st_unit_quiet(s->lanes.units[unit]);
-    return rc;
-}
+    st_workload workload;
+    point points[POINTS_MAX];
+    uint32_t n_points, turns;
+    lane_meter *lanes;   /* [s->lanes.n] */
+    plan_texts texts[2]; /* the second for who runs beside the first */
+    plan_beside *pairs;  /* [n_pairs] of lanes that share no core */
+    uint32_t n_pairs;
+    st_costs shape; /* what is known without measuring */
+    double text_ns;
+};
 
 /* ---- what is known without measuring ---- */
 
@@ -194,6 +72,16 @@ static void describe_units(const session *s, st_costs *costs) {
     }
 }
 
+static int describe(const plan_meter *m, st_costs *out, stretto_error *err) {
+    int rc = st_costs_create(out, m->s->n_chunks, m->s->lanes.n, err);
+    if (rc) return rc;
+    out->depth = m->workload.prompt + m->workload.generate / 2;
+    session_title(m->s, out->title, sizeof out->title);
+    describe_chunks(m->s, out);
+    describe_units(m->s, out);
+    return STRETTO_OK;
+}
+
 /* Making text of a token; 0 where the model has no vocabulary. */
 static double text_ns(session *s) {
     stretto_error ignored;
@@ -208,19 +96,182 @@ static double text_ns(session *s) {
     return n ? (double)(end - start) / n : 0;
 }
 
-int plan_measure(st_costs *out, session *s, const plan_measure_options *o, stretto_error *err) {
-    *out = (st_costs){0};
-    if (s->lanes.n > ST_PLAN_UNITS_MAX) return st_fail(err, STRETTO_E_USAGE, "more than %d units", ST_PLAN_UNITS_MAX);
-    int rc = st_costs_create(out, s->n_chunks, s->lanes.n, err);
+/* ---- one lane ---- */
+
+static int keep_times(const plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
+    for (uint32_t c = 0; c < m->s->n_chunks; c++) {
+        int rc = plan_samples_add(&lane->times[c][p], plan_rig_ns(&lane->rig, c), err);
+        if (rc) return rc;
+    }
+    return STRETTO_OK;
+}
+
+static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
+    const point *own = &m->points[p];
+    uint64_t begin = st_now_ns();
+    int rc = STRETTO_OK;
+    for (uint32_t i = 0; i <= CALLS_MOST && !rc; i++) {
+        rc = plan_rig_decode(&lane->rig, &m->texts[0], own->tokens, own->work == ST_WORK_DECODE, err);
+        if (rc || i == 0) continue; /* the first finds other calls' caches */
+        rc = keep_times(m, lane, p, err);
+        if (!rc && own->work == ST_WORK_DECODE && own->tokens == 1) {
+            rc = plan_samples_add(&lane->gap, lane->rig.gap_ns, err);
+            if (!rc) rc = plan_samples_add(&lane->between, lane->rig.between_ns, err);
+        }
+        if (i >= CALLS_LEAST && st_now_ns() - begin > SLICE_NS) break;
+    }
+    return rc;
+}
+
+/* Small calls come more often than large ones: they are spread over the prompt by walking through it. */
+static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (uint32_t walk = 0; walk < 2; walk++) {
+        for (uint32_t p = 0; p < m->n_points && !rc; p++) {
+            uint32_t tokens = m->points[p].tokens, n = tokens > 64 ? 1 - walk : tokens > 16 ? 1 : 2;
+            for (uint32_t i = 0; i < n && !m->points[p].decodes && !rc; i++) {
+                rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
+                if (!rc) rc = keep_times(m, lane, p, err);
+            }
+        }
+    }
+    return rc;
+}
+
+static int measure_lane(plan_meter *m, uint32_t u, stretto_error *err) {
+    lane_meter *lane = &m->lanes[u];
+    if (cli_stopped(m->s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
+    cli_progress(m->s->cx, "measuring %s", m->s->lanes.names[u]);
+    int rc = measure_prompts(m, lane, err);
+    for (uint32_t p = 0; p < m->n_points && !rc; p++)
+        if (m->points[p].decodes) rc = measure_decode(m, lane, p, err);
+    plan_rig_quiet(&lane->rig);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+static void add_point(plan_meter *m, enum st_work work, uint32_t tokens, bool decodes) {
+    for (uint32_t p = 0; p < m->n_points; p++)
+        if (m->points[p].work == work && m->points[p].tokens == tokens) return;
+    m->points[m->n_points++] = (point){work, tokens, decodes};
+}
+
+/* One token without logits is decoding but for the head: what that adds to a call is the difference. */
+static void choose_points(plan_meter *m) {
+    static const uint32_t rows[] = {1, 2, 4, 8}, micro_batches[] = {16, 64, PLAN_TOKENS_MAX};
+    uint32_t most = plan_texts_prompt(&m->texts[0]), streams = m->workload.streams;
+    for (unsigned i = 3; i-- > 0;)
+        add_point(m, ST_WORK_PREFILL, micro_batches[i] < most ? micro_batches[i] : most, false);
+    if (m->workload.prompt < most) add_point(m, ST_WORK_PREFILL, m->workload.prompt, false);
+    add_point(m, ST_WORK_PREFILL, 1, true);
+    for (unsigned i = 0; i < 4; i++) add_point(m, ST_WORK_DECODE, rows[i], true);
+    if (streams > 8) add_point(m, ST_WORK_DECODE, streams < PLAN_ROWS_MAX ? streams : PLAN_ROWS_MAX, true);
+}
+
+static int open_pairs(plan_meter *m, stretto_error *err) {
+    uint32_t n = m->s->lanes.n;
+    m->pairs = calloc((size_t)n * n, sizeof *m->pairs);
+    if (!m->pairs) return st_fail_memory(err, "pairs of lanes", (uint64_t)n * n * sizeof *m->pairs);
+    for (uint32_t x = 0; x < n; x++) {
+        for (uint32_t y = x + 1; y < n; y++) {
+            if (st_costs_share_core(&m->shape, x, y)) continue;
+            m->pairs[m->n_pairs++] = (plan_beside){.unit = {x, y},
+                                                   .rig = {&m->lanes[x].rig, &m->lanes[y].rig},
+                                                   .texts = {&m->texts[0], &m->texts[1]},
+                                                   .streams = m->workload.streams};
+        }
+    }
+    return m->n_pairs ? plan_texts_open(&m->texts[1], &m->lanes[0].rig, &m->workload, err) : STRETTO_OK;
+}
+
+static int open_all(plan_meter *m, stretto_error *err) {
+    session *s = m->s;
+    uint32_t n = s->lanes.n, streams = m->workload.streams;
+    uint32_t rows = streams > 8 ? streams < PLAN_ROWS_MAX ? streams : PLAN_ROWS_MAX : 8;
+    if (n > ST_PLAN_UNITS_MAX) return st_fail(err, STRETTO_E_USAGE, "more than %d units", ST_PLAN_UNITS_MAX);
+    m->lanes = calloc(n, sizeof *m->lanes);
+    if (!m->lanes) return st_fail_memory(err, "the lanes' samples", n * sizeof *m->lanes);
+    int rc = describe(m, &m->shape, err);
+    for (uint32_t u = 0; u < n && !rc; u++) rc = plan_rig_open(&m->lanes[u].rig, s, s->lanes.units[u], rows, err);
+    cli_progress(s->cx, "reading the context");
+    if (!rc) rc = plan_texts_open(&m->texts[0], &m->lanes[0].rig, &m->workload, err);
+    if (!rc) rc = open_pairs(m, err);
     if (rc) return rc;
-    out->depth = o->depth;
-    session_title(s, out->title, sizeof out->title);
-    describe_chunks(s, out);
-    describe_units(s, out);
-    out->host.text_ns = text_ns(s);
-    for (uint32_t u = 0; u < s->lanes.n && !rc; u++) rc = measure_lane(s, o, out, u, err);
-    if (!rc) rc = plan_measure_beside(out, s, o, err);
+    plan_rig_quiet(&m->lanes[0].rig);
+    choose_points(m);
+    m->text_ns = text_ns(s);
+    return STRETTO_OK;
+}
+
+int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, stretto_error *err) {
+    *out = NULL;
+    plan_meter *m = calloc(1, sizeof *m);
+    if (!m) return st_fail_memory(err, "a measurement", sizeof *m);
+    m->s = s;
+    m->workload = *workload;
+    int rc = open_all(m, err);
     cli_progress_end(s->cx);
+    if (rc)
+        plan_meter_close(m);
+    else
+        *out = m;
+    return rc;
+}
+
+static void free_lane(lane_meter *lane) {
+    for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++)
+        for (uint32_t p = 0; p < POINTS_MAX; p++) plan_samples_free(&lane->times[c][p]);
+    plan_samples_free(&lane->gap);
+    plan_samples_free(&lane->between);
+    plan_rig_close(&lane->rig);
+}
+
+void plan_meter_close(plan_meter *m) {
+    if (!m) return;
+    for (uint32_t i = 0; i < m->n_pairs; i++) plan_beside_free(&m->pairs[i]);
+    for (unsigned i = 0; i < 2; i++) plan_texts_close(&m->texts[i]);
+    for (uint32_t u = 0; m->lanes && u < m->s->lanes.n; u++) free_lane(&m->lanes[u]);
+    st_costs_free(&m->shape);
+    free(m->pairs);
+    free(m->lanes);
+    free(m);
+}
+
+int plan_meter_turn(plan_meter *m, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = measure_lane(m, u, err);
+    for (uint32_t i = 0; i < m->n_pairs && !rc; i++) rc = plan_beside_turn(&m->pairs[i], err);
+    cli_progress_end(m->s->cx);
+    m->turns += !rc;
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static int note_lane(const plan_meter *m, uint32_t u, st_costs *out, stretto_error *err) {
+    const lane_meter *lane = &m->lanes[u];
+    for (uint32_t c = 0; c < m->s->n_chunks; c++) {
+        for (uint32_t p = 0; p < m->n_points; p++) {
+            double ns = plan_samples_median(&lane->times[c][p]);
+            st_cost_curve *curve = st_costs_curve(out, c, u, m->points[p].work);
+            if (!st_cost_curve_add(curve, m->points[p].tokens, ns < 1 ? 1 : ns))
+                return st_fail(err, STRETTO_E_INTERNAL, "more than %d points of a curve", ST_COST_POINTS_MAX);
+        }
+    }
+    uint32_t gaps = m->s->n_chunks > 1 ? m->s->n_chunks - 1 : 1;
+    double between = plan_samples_median(&lane->between) / gaps, gap = plan_samples_median(&lane->gap);
+    out->units[u].dispatch_ns = between > 0 ? between : 0;
+    out->host.choose_ns += gap > 0 ? gap / m->s->lanes.n : 0;
+    return STRETTO_OK;
+}
+
+int plan_meter_costs(const plan_meter *m, st_costs *out, stretto_error *err) {
+    int rc = describe(m, out, err);
+    if (rc) return rc;
+    out->host.text_ns = m->text_ns;
+    for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = note_lane(m, u, out, err);
+    for (uint32_t i = 0; i < m->n_pairs && !rc; i++) rc = plan_beside_note(&m->pairs[i], out, err);
     if (rc) st_costs_free(out);
     return rc;
 }

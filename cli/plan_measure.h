@@ -4,18 +4,23 @@
 #ifndef CLI_PLAN_MEASURE_H
 #define CLI_PLAN_MEASURE_H
 
-#include "plan/cost.h"
+#include "plan/simulate.h"
 #include "session.h"
 
-typedef struct plan_measure_options {
-    uint32_t depth;   /* tokens in the context while decoding */
-    uint32_t streams; /* the largest call of decoding rows is at least that */
-} plan_measure_options;
+#define PLAN_TURNS 3 /* before anything is decided */
 
-/* What is timed: each chunk from start to end as its unit stamped them, in steps through the whole model, so that
- * caches are as in a real step; medians. Beside another lane: the same while that lane decodes or reads a prompt, over
- * the time alone, measured in turns. The session's model must be open and its chunks placed. *out is the caller's:
- * st_costs_free. STRETTO_E_STOPPED on request. */
-int plan_measure(st_costs *out, session *s, const plan_measure_options *options, stretto_error *err);
+/* Measures in turns: each times everything once, so that whatever slows the machine for a while meets all alike, and
+ * more turns can follow whenever it suits. What is timed: each chunk from start to end as its unit stamped them, in
+ * calls through the whole model, each row with keys and values of its own. Beside another lane: the same while that
+ * lane decodes or reads a prompt, over the time alone in the same turn. */
+typedef struct plan_meter plan_meter;
+
+/* The session's model must be open and its chunks placed; it outlives the meter. STRETTO_E_STOPPED on request. */
+int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, stretto_error *err);
+void plan_meter_close(plan_meter *meter); /* NULL is fine */
+int plan_meter_turn(plan_meter *meter, stretto_error *err);
+
+/* Medians over all turns so far, of which there must be one; *out is the caller's: st_costs_free. */
+int plan_meter_costs(const plan_meter *meter, st_costs *out, stretto_error *err);
 
 #endif

@@ -127,10 +127,13 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     if (!setup->automatic) return STRETTO_OK;
     st_costs costs = {0};
     st_choice choice = {0};
-    plan_measure_options options = {.depth = workload->prompt + workload->generate / 2, .streams = workload->streams};
+    plan_meter *meter = NULL;
     enum st_goal goal = setup->o->prompts ? ST_GOAL_THROUGHPUT : ST_GOAL_LATENCY;
     int rc = cli_lanes_add_halves(&s->lanes, &s->cx->log, err);
-    if (!rc) rc = plan_measure(&costs, s, &options, err);
+    if (!rc) rc = plan_meter_open(&meter, s, workload, err);
+    for (unsigned i = 0; i < PLAN_TURNS && !rc; i++) rc = plan_meter_turn(meter, err);
+    if (!rc) rc = plan_meter_costs(meter, &costs, err);
+    plan_meter_close(meter);
     if (!rc) rc = st_choose(&choice, &costs, workload, goal, setup->o->seed, err);
     if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");
     if (!rc) take_best(setup, &choice, s->cx);

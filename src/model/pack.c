@@ -22,7 +22,8 @@ static uint32_t task_strips(const st_pack *pack) {
     return strip >= TASK_BYTES ? 1 : (uint32_t)(TASK_BYTES / strip);
 }
 
-/* Packs strips lo..hi-1, checking each one's source while it is in cache; false: *bad_row has a weight that is no number. */
+/* Packs strips lo..hi-1, checking each one's source while it is in cache; false: *bad_row has a weight that is no
+ * number. */
 static bool pack_strips(const st_pack *pack, uint8_t *data, uint32_t lo, uint32_t hi, uint32_t *bad_row) {
     const st_matrix *m = pack->matrix;
     const st_tensor *t = pack->tensor;
@@ -40,7 +41,8 @@ static bool pack_strips(const st_pack *pack, uint8_t *data, uint32_t lo, uint32_
     return true;
 }
 
-/* The kernel may take back the source pages of strips lo..hi-1: packed weights and mapped ones are never both resident. */
+/* The kernel may take back the source pages of strips lo..hi-1: packed weights and mapped ones are never both resident.
+ */
 static void drop_strips(const st_binder *bind, const st_pack *pack, uint32_t lo, uint32_t hi) {
     size_t row_bytes = pack->tensor->bytes / pack->matrix->rows;
     uint32_t end = hi * ST_STRIP < pack->matrix->rows ? hi * ST_STRIP : pack->matrix->rows;
@@ -91,6 +93,22 @@ static void pack_run(pack_job *job, st_pool *pool) {
         pack_worker(job, &alone);
 }
 
+/* Once more all of it: a fault maps the pages around it, too, also those that were given back before, and strips that
+ * share a page leave it. What lies between the tensors comes back when it is read. */
+static void drop_all(const st_binder *bind) {
+    if (bind->n_packs == 0) return;
+    st_tensor all = *bind->packs[0].tensor;
+    const uint8_t *start = all.data, *end = start;
+    for (size_t i = 0; i < bind->n_packs; i++) {
+        const st_tensor *t = bind->packs[i].tensor;
+        if (t->data < start) start = t->data;
+        if (t->data + t->bytes > end) end = t->data + t->bytes;
+    }
+    all.data = start;
+    all.bytes = (uint64_t)(end - start);
+    st_gguf_drop(bind->gguf, &all);
+}
+
 int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
     int code = st_region_map(&bind->model->weights, "stretto-weights", bind->region_bytes, err);
     if (code) return code;
@@ -105,5 +123,6 @@ int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
     pack_run(&job, pool);
     free(first);
     size_t bad = atomic_load(&job.bad_pack);
+    if (bad == SIZE_MAX) drop_all(bind);
     return bad == SIZE_MAX ? 0 : st_not_finite(bind->gguf, bind->packs[bad].tensor, atomic_load(&job.bad_row), err);
 }

@@ -112,12 +112,11 @@ static uint32_t best_micro_batch(chooser *c, const st_schedule *s) {
     return best;
 }
 
-static void add_row(chooser *c, const st_schedule *s) {
-    st_choice_row *row = c->code ? NULL : new_row(c, s);
-    if (!row) return;
+/* What a row's schedule comes to, or why it is impossible. */
+static void predict(chooser *c, st_choice_row *row) {
     stretto_error why = {0};
-    row->schedule.micro_batch = best_micro_batch(c, s);
-    set_title(row);
+    st_sim_result_free(&row->result);
+    row->possible = false;
     st_sim_options options = {.seed = c->seed, .record = true}; /* for the critical path */
     int code = st_simulate(&row->result, c->costs, &row->schedule, c->workload, &options, &why);
     free(row->result.events);
@@ -131,6 +130,14 @@ static void add_row(chooser *c, const st_schedule *s) {
     } else {
         c->code = st_fail(c->err, code, "%s", why.text);
     }
+}
+
+static void add_row(chooser *c, const st_schedule *s) {
+    st_choice_row *row = c->code ? NULL : new_row(c, s);
+    if (!row) return;
+    row->schedule.micro_batch = best_micro_batch(c, s);
+    set_title(row);
+    predict(c, row);
 }
 
 /* ---- sets of units ---- */
@@ -480,6 +487,15 @@ static void add_rows(chooser *c) {
     add_host_beside(c);
 }
 
+static void decide(chooser *c) {
+    st_choice *out = c->out;
+    qsort(out->rows, out->n_rows, sizeof *out->rows, order_rows);
+    out->n_possible = 0;
+    while (out->n_possible < out->n_rows && out->rows[out->n_possible].possible) out->n_possible++;
+    explain(c);
+    find_turn(c);
+}
+
 int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
               stretto_error *err) {
     *out = (st_choice){.goal = goal, .workload = *workload, .seed = seed};
@@ -496,9 +512,15 @@ int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload
         st_choice_free(out);
         return c.code;
     }
-    qsort(out->rows, out->n_rows, sizeof *out->rows, order_rows);
-    while (out->n_possible < out->n_rows && out->rows[out->n_possible].possible) out->n_possible++;
-    explain(&c);
-    find_turn(&c);
+    decide(&c);
     return STRETTO_OK;
+}
+
+int st_choose_again(st_choice *choice, const st_costs *costs, stretto_error *err) {
+    chooser c = {.costs = costs, .workload = &choice->workload, .out = choice, .seed = choice->seed, .err = err};
+    for (size_t i = 0; i < choice->n_possible && !c.code; i++) predict(&c, &choice->rows[i]);
+    choice->reason[0] = choice->turn[0] = '\0';
+    choice->turns = false;
+    if (!c.code) decide(&c);
+    return c.code;
 }

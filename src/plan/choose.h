@@ -55,6 +55,9 @@ typedef struct st_choice {
  * is possible is no error: n_possible is 0 and each row says why. *out is the caller's: st_choice_free. */
 int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
               stretto_error *err);
+/* The same schedules with other costs of the same chunks and units, and what was measured of them: predicted, put in
+ * order and explained anew. STRETTO_E_MEMORY. */
+int st_choose_again(st_choice *choice, const st_costs *costs, stretto_error *err);
 void st_choice_free(st_choice *choice); /* zeroed memory is fine */
 
 /* What a result is worth for a goal, in nanoseconds: the less the better. */

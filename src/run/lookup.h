@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Prompt lookup: guesses how a text goes on from where its last tokens stood before [Saxena 2023, prompt lookup
- * decoding; Leviathan et al. 2023 for the verification]. And when guessing pays, from measured acceptance and cost. */
+ * decoding; Leviathan et al. 2023 for the verification]. And when guessing pays, from measured acceptance and cost:
+ * what wrong guesses cost stays below half a step and one hundredth of the time, whatever the text. */
 #ifndef ST_RUN_LOOKUP_H
 #define ST_RUN_LOOKUP_H
 
@@ -22,11 +23,12 @@ void st_lookup_reset(st_lookup *lookup); /* forgets the text, keeps what it know
 /* The text goes on with id; what is beyond n_max is not remembered. */
 void st_lookup_add(st_lookup *lookup, int32_t id);
 
-/* Fills guess with 0 to most tokens (at most ST_LOOKUP_MAX), none where guessing does not pay. */
+/* Fills guess with 0 to most tokens (at most ST_LOOKUP_MAX), none where guessing does not pay, and none
+ * before the time of a plain step is known (st_lookup_learn). */
 uint32_t st_lookup_guess(st_lookup *lookup, int32_t *guess, uint32_t most);
 
 /* What the last guess of n tokens came to: how many of them were right, and how long the pass took that verified them
- * (n may be 0: a plain step). */
+ * (n may be 0: a plain step, which comes first). */
 void st_lookup_learn(st_lookup *lookup, uint32_t n, uint32_t right, uint64_t pass_ns);
 
 #endif

@@ -166,6 +166,35 @@ static void one_unit_has_no_other_to_share_with(void **state) {
     st_costs_free(&costs);
 }
 
+/* What was measured stays with its schedule while costs change their order. */
+static void chosen_again_with_other_costs(void **state) {
+    (void)state;
+    st_costs costs, later;
+    stretto_error err = {0};
+    table_of_a_machine(&costs, 4, 600);
+    table_of_a_machine(&later, 4, 1200);
+    st_choice choice = choose(&costs, (st_workload){1, 1, 16}, ST_GOAL_LATENCY);
+    st_choice_row *threads = &choice.rows[0];
+    size_t n_rows = choice.n_rows, n_possible = choice.n_possible;
+    assert_string_equal(threads->title, "threads of u2");
+    threads->measured.tokens_per_s = 17;
+    assert_int_equal(st_choose_again(&choice, &later, &err), STRETTO_OK);
+    assert_int_equal(choice.n_rows, n_rows);
+    assert_int_equal(choice.n_possible, n_possible);
+    assert_int_equal(choice.rows[0].schedule.kind, ST_SCHEDULE_SERIAL);
+    assert_float_equal(choice.rows[0].score, 4000, 1e-6);
+    for (size_t i = 1; i < choice.n_possible; i++) assert_true(choice.rows[i - 1].score <= choice.rows[i].score);
+    const st_choice_row *now = row_named(&choice, "threads of u2");
+    assert_float_equal(now->score, 4800, 1e-6);
+    assert_float_equal(now->measured.tokens_per_s, 17, 0);
+    assert_non_null(strstr(choice.reason, choice.rows[0].title));
+    assert_int_equal(st_choose_again(&choice, &costs, &err), STRETTO_OK);
+    assert_string_equal(choice.rows[0].title, "threads of u2");
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+    st_costs_free(&later);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_wants_the_fastest_unit),
@@ -176,6 +205,7 @@ int main(void) {
         cmocka_unit_test(host_work_beside_is_tried_for_the_best),
         cmocka_unit_test(what_does_not_fit_into_memory_is_not_chosen),
         cmocka_unit_test(one_unit_has_no_other_to_share_with),
+        cmocka_unit_test(chosen_again_with_other_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_rig.h"
+
+#include "base/error.h"
+
+static const int32_t any_ids[PLAN_TOKENS_MAX]; /* any tokens do: the work is the same */
+
+static uint32_t min_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+int plan_rig_open(plan_rig *rig, session *s, st_unit *unit, uint32_t rows, stretto_error *err) {
+    st_unit *units[ST_MAX_CHUNKS];
+    *rig = (plan_rig){.s = s, .unit = unit};
+    for (uint32_t c = 0; c < s->n_chunks; c++) units[c] = unit;
+    int rc = st_placement_open(&rig->placement, s->model, s->spans, s->n_chunks, units, PLAN_TOKENS_MAX, err);
+    return rc ? rc : st_pass_open(&rig->pass, rig->placement, PLAN_TOKENS_MAX, rows, NULL, err);
+}
+
+void plan_rig_close(plan_rig *rig) {
+    st_pass_close(rig->pass);
+    st_placement_close(rig->placement);
+    *rig = (plan_rig){0};
+}
+
+/* ---- calls ---- */
+
+/* Runs what the pass was filled with. */
+static int run_call(plan_rig *rig, stretto_error *err) {
+    uint32_t n = rig->s->n_chunks;
+    int rc = st_pass_submit(rig->pass, err);
+    if (!rc) rc = st_pass_wait(rig->pass, err);
+    if (rc) return rc;
+    uint64_t first, last, at;
+    st_pass_times(rig->pass, 0, &first, &at);
+    st_pass_times(rig->pass, n - 1, &at, &last);
+    rig->gap_ns = rig->ended_ns ? (double)first - (double)rig->ended_ns : 0;
+    rig->between_ns = (double)(last - first);
+    for (uint32_t c = 0; c < n; c++) rig->between_ns -= plan_rig_ns(rig, c);
+    rig->ended_ns = last;
+    return STRETTO_OK;
+}
+
+int plan_rig_decode(plan_rig *rig, plan_texts *texts, uint32_t rows, bool logits, stretto_error *err) {
+    uint32_t n = texts->n_decoders;
+    st_pass_clear(rig->pass);
+    for (uint32_t i = 0; i < n && i < rows; i++) {
+        uint32_t own = rows / n + (i < rows % n);
+        st_pass_add(rig->pass, texts->decoders[i], any_ids, own, logits ? own : 0);
+    }
+    int rc = run_call(rig, err);
+    for (uint32_t i = 0; i < n && !rc; i++) rc = st_stream_truncate(texts->decoders[i], texts->depth, err);
+    return rc;
+}
+
+int plan_rig_read(plan_rig *rig, plan_texts *texts, uint32_t tokens, stretto_error *err) {
+    uint32_t end = texts->from + texts->span, left = 0;
+    int rc = STRETTO_OK;
+    for (uint32_t i = 0; i < texts->n_readers; i++) left += end - texts->readers[i]->n_past;
+    for (uint32_t i = 0; i < texts->n_readers && left < tokens && !rc; i++)
+        rc = st_stream_truncate(texts->readers[i], texts->from, err);
+    if (rc) return rc;
+    st_pass_clear(rig->pass);
+    for (uint32_t i = 0; i < texts->n_readers && tokens > 0; i++) {
+        uint32_t own = min_u32(end - texts->readers[i]->n_past, tokens);
+        if (own > 0) st_pass_add(rig->pass, texts->readers[i], any_ids, own, 0);
+        tokens -= own;
+    }
+    return run_call(rig, err);
+}
+
+double plan_rig_ns(const plan_rig *rig, uint32_t chunk) {
+    uint64_t start, end;
+    st_pass_times(rig->pass, chunk, &start, &end);
+    return (double)(end - start);
+}
+
+void plan_rig_quiet(plan_rig *rig) {
+    st_unit_quiet(rig->unit);
+    rig->ended_ns = 0;
+}
+
+/* ---- streams ---- */
+
+static int read_to(plan_rig *rig, st_stream *stream, uint32_t length, stretto_error *err) {
+    int rc = STRETTO_OK;
+    while (stream->n_past < length && !rc) {
+        if (cli_stopped(rig->s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
+        st_pass_clear(rig->pass);
+        st_pass_add(rig->pass, stream, any_ids, min_u32(length - stream->n_past, PLAN_TOKENS_MAX), 0);
+        rc = run_call(rig, err);
+    }
+    return rc;
+}
+
+static int open_stream(plan_rig *rig, st_stream **out, uint32_t n_ctx, uint32_t length, stretto_error *err) {
+    const session *s = rig->s;
+    int rc =
+        st_stream_open(out, rig->placement->chunks, s->n_chunks, session_kv_type(s), n_ctx, PLAN_TOKENS_MAX + 1, err);
+    return rc ? rc : read_to(rig, *out, length, err);
+}
+
+int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err) {
+    uint32_t streams = min_u32(workload->streams, PLAN_TEXTS_MAX);
+    uint32_t span = min_u32(workload->prompt, PLAN_TOKENS_MAX);
+    *texts = (plan_texts){
+        .depth = workload->prompt + workload->generate / 2, .from = (workload->prompt - span) / 2, .span = span};
+    int rc = STRETTO_OK;
+    while (texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX && !rc)
+        rc = open_stream(rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from, err);
+    while (texts->n_decoders < streams && !rc)
+        rc = open_stream(rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth, err);
+    return rc;
+}
+
+void plan_texts_close(plan_texts *texts) {
+    for (uint32_t i = 0; i < PLAN_TEXTS_MAX; i++) {
+        st_stream_close(texts->decoders[i]);
+        st_stream_close(texts->readers[i]);
+    }
+    *texts = (plan_texts){0};
+}
+
+uint32_t plan_texts_prompt(const plan_texts *texts) {
+    return min_u32(texts->span * texts->n_readers, PLAN_TOKENS_MAX);
+}
