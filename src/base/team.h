@@ -5,6 +5,7 @@
 #define ST_BASE_TEAM_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Two counters, each on a cache line of its own; team.c says what they count. */
@@ -15,7 +16,7 @@ typedef struct st_barrier {
 } st_barrier;
 
 typedef struct st_worker {
-    unsigned id, count; /* id is 0..count-1 */
+    unsigned id, count;  /* id is 0..count-1 */
     st_barrier *barrier; /* of `count` threads; may be NULL when count is 1 */
 } st_worker;
 
@@ -25,6 +26,16 @@ void st_barrier_init(st_barrier *barrier, unsigned count);
  * pair crosses in tens of nanoseconds), and yields the core after a while in case the team is oversubscribed. */
 void st_worker_sync(const st_worker *worker);
 
+/* Memory that a worker will read next; NULL: nothing. */
+typedef struct st_ahead {
+    const void *data;
+    size_t bytes;
+} st_ahead;
+
+/* As st_worker_sync. A worker that has to wait fetches into its core's cache what it will read next, from the start and
+ * as far as the time goes: a core alone cannot draw all that memory gives, so a wait without that is bandwidth lost. */
+void st_worker_sync_ahead(const st_worker *worker, st_ahead ahead);
+
 /* The part [*lo, *hi) of `total` items that is this worker's; contiguous, in order of id, sizes differ by at most
  * one. */
 static inline void st_worker_range(const st_worker *worker, uint32_t total, uint32_t *lo, uint32_t *hi) {
@@ -32,6 +43,8 @@ static inline void st_worker_range(const st_worker *worker, uint32_t total, uint
     *hi = (uint32_t)((uint64_t)total * (worker->id + 1) / worker->count);
 }
 
-static inline st_worker st_worker_alone(void) { return (st_worker){.id = 0, .count = 1, .barrier = 0}; }
+static inline st_worker st_worker_alone(void) {
+    return (st_worker){.id = 0, .count = 1, .barrier = 0};
+}
 
 #endif

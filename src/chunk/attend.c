@@ -42,10 +42,31 @@ static void store_head(const st_forward *f, const st_layer *layer, uint32_t i, u
                                 f->batch->pos[row] % own->capacity, layer->head_dim);
 }
 
-/* Heads of queries and of keys of all rows; head by head, so that a worker mostly has rings to itself. */
+/* This worker's heads of queries, and then of keys, of all rows; head by head, so that it mostly has rings to itself. */
+static void heads_range(const st_forward *f, const st_layer *layer, uint32_t i, uint32_t *lo, uint32_t *hi) {
+    uint32_t stores = layer->kv_layer == i ? layer->n_kv_heads : 0;
+    st_worker_range(f->worker, f->batch->n * (layer->n_heads + stores), lo, hi);
+}
+
+/* One row: fetches the lines of the rings that turn_and_store will write to. A position's keys are spread over as many
+ * lines as half a head has dimensions, and waiting for them took longer than all else that is done there. */
+static void fetch_slots(const st_forward *f, const st_layer *layer, uint32_t i) {
+    const st_kv *kv = f->batch->kv[0];
+    const st_kv_layer *own = kv->visible[i];
+    size_t item = st_kv_item_bytes(kv->type), slot = f->batch->pos[0] % own->capacity, d = layer->head_dim;
+    uint32_t lo, hi;
+    heads_range(f, layer, i, &lo, &hi);
+    for (uint32_t head = lo < layer->n_heads ? layer->n_heads : lo; head < hi; head++) {
+        size_t at = (head - layer->n_heads) * own->head_bytes;
+        const uint8_t *k = own->k + at + (slot / 16 * 16 * d + slot % 16) * item, *v = own->v + at + slot * d * item;
+        for (size_t j = 0; j < d * 16 * item; j += 64) __builtin_prefetch(k + j, 1);
+        for (size_t j = 0; j < d * item; j += 64) __builtin_prefetch(v + j, 1);
+    }
+}
+
 static void turn_and_store(const st_forward *f, const st_layer *layer, uint32_t i) {
-    uint32_t n = f->batch->n, stores = layer->kv_layer == i ? layer->n_kv_heads : 0, lo, hi;
-    st_worker_range(f->worker, n * (layer->n_heads + stores), &lo, &hi);
+    uint32_t n = f->batch->n, lo, hi;
+    heads_range(f, layer, i, &lo, &hi);
     for (uint32_t item = lo; item < hi; item++) {
         uint32_t head = item / n, row = item % n;
         size_t at = (size_t)head * layer->head_dim;
@@ -111,19 +132,35 @@ static void attend(const st_forward *f, const st_layer *layer) {
     }
 }
 
-void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input) {
+/* One row: the keys that this worker begins with. */
+static st_ahead keys_ahead(const st_forward *f, const st_layer *layer) {
+    if (f->batch->n > 1) return (st_ahead){NULL, 0};
+    const st_kv *kv = f->batch->kv[0];
+    const st_kv_layer *rings = kv->visible[layer->kv_layer];
+    uint32_t last = f->batch->pos[0], head = layer->n_heads * f->worker->id / f->worker->count;
+    uint32_t first = layer->window && last >= layer->window ? last - layer->window + 1 : 0;
+    size_t position = layer->head_dim * st_kv_item_bytes(kv->type);
+    first = first / ST_ATTN_BLOCK * ST_ATTN_BLOCK;
+    uint32_t slot = first % rings->capacity, n = last - first + 1;
+    if (n > rings->capacity - slot) n = rings->capacity - slot;
+    const uint8_t *ring = rings->k + head / (layer->n_heads / layer->n_kv_heads) * rings->head_bytes;
+    return (st_ahead){ring + slot * position, n * position};
+}
+
+void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input, st_ahead next) {
     const st_layer *layer = &f->model->layers[i];
     st_scratch *s = f->s;
     st_product qkv[] = {{&layer->q, s->q, s->q_stride}, {&layer->k, s->k, s->kv_stride}, {&layer->v, s->v, s->kv_stride}};
+    st_product out = {&layer->o, s->proj, s->d_stride};
+    if (f->batch->n == 1 && layer->kv_layer == i) fetch_slots(f, layer, i);
     st_products_run(f->kern, input, qkv, layer->kv_layer == i ? 3 : 1, f->worker);
     st_worker_sync(f->worker);
     turn_and_store(f, layer, i);
-    st_worker_sync(f->worker);
+    st_worker_sync_ahead(f->worker, keys_ahead(f, layer));
     attend(f, layer);
-    st_worker_sync(f->worker);
+    st_worker_sync_ahead(f->worker, st_products_ahead(&out, 1, f->worker));
     st_rows heads = st_forward_rows(f, s->attn, s->q_stride, layer->n_heads * layer->head_dim, f->batch->n);
     st_forward_quantize(f, &heads);
-    st_product out = {&layer->o, s->proj, s->d_stride};
     st_products_run(f->kern, &heads, &out, 1, f->worker);
-    st_worker_sync(f->worker);
+    st_worker_sync_ahead(f->worker, next);
 }

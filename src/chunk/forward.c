@@ -108,58 +108,92 @@ static void settle(const st_forward *f, pending *p) {
     st_worker_sync(f->worker);
 }
 
-/* proj = matrix x rows. Ends with a sync. */
-static void project(const st_forward *f, const st_matrix *matrix, const st_rows *rows) {
+/* proj = matrix x rows. Ends with a sync, after which `next` is read. */
+static void project(const st_forward *f, const st_matrix *matrix, const st_rows *rows, st_ahead next) {
     st_product out = {.matrix = matrix, .y = f->s->proj, .ldy = f->s->d_stride};
     st_products_run(f->kern, rows, &out, 1, f->worker);
-    st_worker_sync(f->worker);
+    st_worker_sync_ahead(f->worker, next);
+}
+
+/* Whole blocks of the outputs of a gate, which are then quantized, and the strips that they are. */
+typedef struct gate_share {
+    uint32_t lo, hi;      /* blocks */
+    uint32_t first, last; /* strips [first, last) */
+} gate_share;
+
+static gate_share gate_share_of(const st_forward *f, const st_matrix *gate) {
+    const uint32_t strips = st_matrix_strips(gate), block = ST_QBLOCK / ST_STRIP;
+    gate_share s;
+    st_worker_range(f->worker, (strips + block - 1) / block, &s.lo, &s.hi);
+    s.first = s.lo * block;
+    s.last = s.hi * block < strips ? s.hi * block : strips;
+    return s;
+}
+
+static st_ahead gate_ahead(const st_forward *f, const st_matrix *gate) {
+    gate_share s = gate_share_of(f, gate);
+    if (s.first >= s.last) return (st_ahead){NULL, 0};
+    return (st_ahead){gate->data + s.first * gate->strip_bytes, (s.last - s.first) * gate->strip_bytes};
+}
+
+static st_ahead matrix_ahead(const st_forward *f, const st_matrix *matrix) {
+    st_product product = {.matrix = matrix};
+    return st_products_ahead(&product, 1, f->worker);
+}
+
+/* What is read after layer i. */
+static st_ahead layer_ahead(const st_forward *f, uint32_t i) {
+    const st_model *m = f->model;
+    if (i == f->chunk->span.last) return f->chunk->head ? matrix_ahead(f, &m->head) : (st_ahead){NULL, 0};
+    const st_layer *next = &m->layers[i + 1];
+    st_product qkv[] = {{.matrix = &next->q}, {.matrix = &next->k}, {.matrix = &next->v}};
+    return st_products_ahead(qkv, next->kv_layer == i + 1 ? 3 : 1, f->worker);
 }
 
 /* gate = act(gate_matrix x input) * by, quantized as the input of the next product; by is up_matrix x input where there is
- * one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync. */
+ * one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync, after
+ * which the matrix `next` is read. */
 static st_rows gated(const st_forward *f, const st_rows *input, const st_matrix *gate_matrix, const st_matrix *up_matrix,
-                     const float *by, size_t by_stride) {
-    const uint32_t strips = st_matrix_strips(gate_matrix), width = gate_matrix->rows, block = ST_QBLOCK / ST_STRIP;
+                     const float *by, size_t by_stride, const st_matrix *next) {
+    const uint32_t width = gate_matrix->rows;
+    const gate_share s = gate_share_of(f, gate_matrix);
     st_product gate = {gate_matrix, f->s->gate, f->s->ff_stride}, up = {up_matrix, f->s->up, f->s->ff_stride};
     st_rows rows = {.x = f->s->gate, .stride = f->s->ff_stride, .n = f->batch->n, .cols = width,
                     .quant = f->s->quant_gate};
-    uint32_t lo, hi;
-    st_worker_range(f->worker, (strips + block - 1) / block, &lo, &hi);
-    uint32_t first = lo * block, last = hi * block < strips ? hi * block : strips;
-    if (first < last) {
-        st_product_strips(f->kern, input, &gate, first, last);
-        if (up_matrix) st_product_strips(f->kern, input, &up, first, last);
-        uint32_t from = lo * ST_QBLOCK, to = hi * ST_QBLOCK < width ? hi * ST_QBLOCK : width;
+    if (s.first < s.last) {
+        st_product_strips(f->kern, input, &gate, s.first, s.last);
+        if (up_matrix) st_product_strips(f->kern, input, &up, s.first, s.last);
+        uint32_t from = s.lo * ST_QBLOCK, to = s.hi * ST_QBLOCK < width ? s.hi * ST_QBLOCK : width;
         for (uint32_t row = 0; row < f->batch->n; row++)
             f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + from, by + row * by_stride + from, to - from);
-        quantize_blocks(f, &rows, lo, hi);
+        quantize_blocks(f, &rows, s.lo, s.hi);
     }
-    st_worker_sync(f->worker);
+    st_worker_sync_ahead(f->worker, matrix_ahead(f, next));
     return rows;
 }
 
-static void feed_forward(const st_forward *f, const st_layer *layer, const st_rows *input) {
-    st_rows rows = gated(f, input, &layer->gate, &layer->up, f->s->up, f->s->ff_stride);
-    project(f, &layer->down, &rows);
+static void feed_forward(const st_forward *f, const st_layer *layer, const st_rows *input, st_ahead next) {
+    st_rows rows = gated(f, input, &layer->gate, &layer->up, f->s->up, f->s->ff_stride, &layer->down);
+    project(f, &layer->down, &rows, next);
 }
 
 /* The per-layer input of Gemma 4: proj(act(gate(x)) * ple). */
 static void per_layer_input(const st_forward *f, uint32_t i, const st_rows *input) {
     const st_layer *layer = &f->model->layers[i];
     const float *ple = f->batch->ple + (size_t)i * f->model->d_ple;
-    st_rows rows = gated(f, input, &layer->ple_gate, NULL, ple, st_ple_stride(f->model));
-    project(f, &layer->ple_proj, &rows);
+    st_rows rows = gated(f, input, &layer->ple_gate, NULL, ple, st_ple_stride(f->model), &layer->ple_proj);
+    project(f, &layer->ple_proj, &rows, layer_ahead(f, i));
 }
 
 static void layer_run(const st_forward *f, uint32_t i, pending *p) {
     const st_layer *layer = &f->model->layers[i];
     st_rows input = prepare(f, p, layer->attn_norm);
-    st_forward_attention(f, i, &input);
+    st_forward_attention(f, i, &input, gate_ahead(f, &layer->gate));
     st_forward_trace(f, ST_TRACE_ATTN, i, f->s->proj, f->model->d_model, f->s->d_stride);
     bool ple = layer->ple_gate.rows != 0;
     *p = (pending){.add = true, .norm = layer->post_attn_norm, .scale = 1.0f};
     input = prepare(f, p, layer->ffn_norm);
-    feed_forward(f, layer, &input);
+    feed_forward(f, layer, &input, ple ? gate_ahead(f, &layer->ple_gate) : layer_ahead(f, i));
     *p = (pending){.add = true, .norm = layer->post_ffn_norm, .scale = ple ? 1.0f : layer->out_scale};
     if (ple) {
         input = prepare(f, p, NULL);

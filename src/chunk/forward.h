@@ -34,8 +34,8 @@ void st_forward_trace(const st_forward *f, enum st_trace_point point, uint32_t l
 
 /* Fills hidden from ids, and the per-layer inputs where the model has them. Ends with a sync. */
 void st_forward_embed(const st_forward *f);
-/* Attention of layer i, from the normed input to proj (after o_proj). Ends with a sync. */
-void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input);
+/* Attention of layer i, from the normed input to proj (after o_proj). Ends with a sync, after which `next` is read. */
+void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input, st_ahead next);
 /* Cosines and sines of the batch's positions. No sync. */
 void st_forward_angles(const st_forward *f);
 /* Final norm, head, cap and argmax of the wanted rows. Ends with a sync. */

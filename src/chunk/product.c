@@ -27,16 +27,44 @@ void st_product_strips(const st_kern *kern, const st_rows *rows, const st_produc
         }
 }
 
+typedef struct share {
+    uint32_t lo, hi;
+} share;
+
+/* The strips of a product that lie within [lo, hi) of all strips, `first` of which come before it. */
+static share share_of(const st_matrix *matrix, uint32_t first, uint32_t lo, uint32_t hi) {
+    uint32_t strips = st_matrix_strips(matrix);
+    share s = {lo > first ? lo - first : 0, hi > first ? hi - first : 0};
+    if (s.hi > strips) s.hi = strips;
+    return s;
+}
+
+static void share_all(const st_product *products, uint32_t n, const st_worker *worker, uint32_t *lo, uint32_t *hi) {
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < n; i++) total += st_matrix_strips(products[i].matrix);
+    st_worker_range(worker, total, lo, hi);
+}
+
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
                      const st_worker *worker) {
-    uint32_t total = 0, lo, hi;
-    for (uint32_t i = 0; i < n_products; i++) total += st_matrix_strips(products[i].matrix);
-    st_worker_range(worker, total, &lo, &hi);
+    uint32_t lo, hi;
+    share_all(products, n_products, worker, &lo, &hi);
     for (uint32_t i = 0, first = 0; i < n_products; i++) {
-        uint32_t strips = st_matrix_strips(products[i].matrix);
-        uint32_t a = lo > first ? lo - first : 0, b = hi > first ? hi - first : 0;
-        if (b > strips) b = strips;
-        if (a < b) st_product_strips(kern, rows, &products[i], a, b);
-        first += strips;
+        share mine = share_of(products[i].matrix, first, lo, hi);
+        if (mine.lo < mine.hi) st_product_strips(kern, rows, &products[i], mine.lo, mine.hi);
+        first += st_matrix_strips(products[i].matrix);
     }
+}
+
+st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker) {
+    uint32_t lo, hi;
+    share_all(products, n_products, worker, &lo, &hi);
+    for (uint32_t i = 0, first = 0; i < n_products; i++) {
+        const st_matrix *m = products[i].matrix;
+        share mine = share_of(m, first, lo, hi);
+        if (mine.lo < mine.hi)
+            return (st_ahead){m->data + mine.lo * m->strip_bytes, (mine.hi - mine.lo) * m->strip_bytes};
+        first += st_matrix_strips(m);
+    }
+    return (st_ahead){NULL, 0};
 }

@@ -14,7 +14,9 @@ typedef struct st_rows {
     uint8_t *quant; /* panels one behind the other, each st_panel_bytes(ST_PANEL, cols) apart */
 } st_rows;
 
-static inline uint32_t st_rows_panels(const st_rows *rows) { return (rows->n + ST_PANEL - 1) / ST_PANEL; }
+static inline uint32_t st_rows_panels(const st_rows *rows) {
+    return (rows->n + ST_PANEL - 1) / ST_PANEL;
+}
 st_panel st_rows_panel(const st_rows *rows, uint32_t panel);
 
 typedef struct st_product {
@@ -26,6 +28,9 @@ typedef struct st_product {
 /* This worker's share of several products of the same input: a contiguous range of all their strips. */
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
                      const st_worker *worker);
+
+/* Where this worker's share begins: the strips of the first product that it has some of. */
+st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker);
 
 /* Strips lo..hi-1 of one product. */
 void st_product_strips(const st_kern *kern, const st_rows *rows, const st_product *product, uint32_t lo, uint32_t hi);
