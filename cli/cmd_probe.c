@@ -105,6 +105,7 @@ static int write_job(probe_work *w, stretto_error *err) {
     st_buf text = {0};
     probe_options all = *w->o;
     all.session = w->session;
+    if (!all.session.like) all.session.type = all.session.scale = NULL; /* presets that mean nothing without it */
     cli_job_write(&text, &cmd_probe, &all);
     int rc = cli_outputs_put(&w->outputs, OUT_JOB, &text, STRETTO_OK, err);
     st_buf_free(&text);
@@ -242,7 +243,7 @@ static int probe(probe_work *w, stretto_error *err) {
 
 static int probe_with(cli *cx, const probe_options *o, stretto_error *err) {
     probe_work w = {.cx = cx, .o = o, .session = o->session};
-    if (!w.session.model) w.session.model = "smollm2";
+    if (!w.session.model && !w.session.like) w.session.model = "smollm2";
     int rc = probe(&w, err);
     st_probe_record_free(&w.record);
     probe_plan_free(&w.plan);
@@ -251,16 +252,27 @@ static int probe_with(cli *cx, const probe_options *o, stretto_error *err) {
     return rc;
 }
 
+/* The words of the command line on top of the job; either way to name a model there takes the place of both here. */
+static int apply_words(const cli *cx, probe_options *all, stretto_error *err) {
+    const char *model = all->session.model, *like = all->session.like;
+    bool help;
+    all->session.model = all->session.like = NULL;
+    int rc = cli_parse_words(&cmd_probe, cx->argc - 1, cx->argv + 1, all, &help, err);
+    if (rc || all->session.model || all->session.like) return rc;
+    all->session.model = model;
+    all->session.like = like;
+    return STRETTO_OK;
+}
+
 /* The job on top of the presets, and the command line on top of the job. What the model refuses is the job's fault
  * where the command line says nothing else. */
 static int probe_job(cli *cx, const probe_options *given, stretto_error *err) {
     probe_options all = {0};
     cli_job job;
-    bool help;
     int rc = cli_job_read(&job, cx, &cmd_probe, given->job, err);
     if (!rc) rc = cli_presets(&cmd_probe, &all, err);
     if (!rc) rc = cli_job_apply(&job, &cmd_probe, given->job, &all, err);
-    if (!rc) rc = cli_parse_words(&cmd_probe, cx->argc - 1, cx->argv + 1, &all, &help, err);
+    if (!rc) rc = apply_words(cx, &all, err);
     if (!rc) {
         rc = probe_with(cx, &all, err);
         if (rc == STRETTO_E_USAGE && cx->argc == 3) {
@@ -283,6 +295,7 @@ static int probe_run(cli *cx, const void *options, stretto_error *err) {
 static const cli_option probe_table[] = {
     {.name = "model", .letter = 'm', .kind = CLI_MODEL, .at = SESSION_FIELD(probe_options, model), .value = "MODEL",
      .help = "the model: a GGUF file, or a name (smollm2, gemma3-270m); smollm2 otherwise"},
+    SESSION_LIKE(probe_options),
     {.name = "pairs", .kind = CLI_TEXT, .shape = CLI_SHAPE_PAIRS, .at = AT(pairs), .value = "A,B",
      .help = "which chunks: 1,3, or several pairs as in \"1,3 2,4\", or all (1 and 3, and the two that read most, "
              "otherwise)"},
@@ -332,10 +345,11 @@ static const cli_option probe_table[] = {
 };
 static const cli_option probe_operands[] = {{.name = "JOB.json", .kind = CLI_FILE, .at = AT(job)}, {0}};
 static const char *const probe_usages[] = {
-    "[JOB.json] [-m MODEL] [--pairs A,B] [--arrangement NAME] [-o DIR] [options] [--json]", NULL};
+    "[JOB.json] [-m MODEL | --like NAME] [--pairs A,B] [--arrangement NAME] [-o DIR] [options] [--json]", NULL};
 static const cli_example probe_examples[] = {
     {"stretto probe -m smollm2", "chunks 1 and 3: two queues of one unit, and two units"},
     {"stretto probe -m gemma3-270m --pairs all --budget 60s -o report", "every pair, and files of the result"},
+    {"stretto probe --like gemma4-e2b --pairs 1,3", "a model of those shapes with random weights, in its own four chunks"},
     {"stretto probe --units cpu:0,cpu:1 --arrangement two-units --json", "one core each, for a program"},
     {"stretto probe job.json", "what a job file says (docs/JOB.md); options win over it"},
     {0},

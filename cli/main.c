@@ -41,18 +41,21 @@ static void on_signal(int number) {
     }
 }
 
-/* The first Ctrl-C asks to stop, a second one ends the program at once; a closed pipe is an error of write, not a
- * death. No SA_RESTART, so that a read of standard input ends too. Neither handler interrupts the other. */
+/* The first Ctrl-C asks to stop, a second one ends the program at once; so does a terminal that goes away, unless nohup
+ * has this ignored. A closed pipe and a file that may not grow are errors of write, not deaths. No SA_RESTART, so that
+ * a read of standard input ends too. No handler interrupts another. */
 static void set_signals(void) {
-    struct sigaction ask = {.sa_handler = on_signal};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction ask = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN}, before;
     sigemptyset(&ask.sa_mask);
-    sigaddset(&ask.sa_mask, SIGINT);
-    sigaddset(&ask.sa_mask, SIGTERM);
     sigemptyset(&ignore.sa_mask);
-    sigaction(SIGINT, &ask, NULL);
-    sigaction(SIGTERM, &ask, NULL);
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) sigaddset(&ask.sa_mask, asking[i]);
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
+        bool ignored = asking[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (!ignored) sigaction(asking[i], &ask, NULL);
+    }
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* A standard stream that was closed would be given to the first file that is opened. Holding its number the wrong way

@@ -172,10 +172,13 @@ int cli_option_set(const cli_option *o, const char *text, void *options, stretto
         bool good = read_unsigned(text, &end, (uint64_t *)(void *)field) == 0 && !*end;
         return good ? STRETTO_OK : bad_value(o, text, "a whole number", err);
     }
-    case CLI_TEXT:
-    case CLI_FILE:
     case CLI_TARGET:
     case CLI_FOLDER:
+        if (strcmp(text, "-") == 0) return bad_value(o, text, "a name (./- for one that is called -)", err);
+        *(const char **)(void *)field = text;
+        return STRETTO_OK;
+    case CLI_TEXT:
+    case CLI_FILE:
     case CLI_MODEL:
         *(const char **)(void *)field = text;
         return STRETTO_OK;

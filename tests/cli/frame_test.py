@@ -62,7 +62,7 @@ class Help(support.CommandTest):
             "perplexity": "-m -f --ids --json",
             "inspect": "--json",
             "audit": "-m --json",
-            "probe": "-m --pairs --arrangement --rounds --budget --seed --json",
+            "probe": "-m --like --pairs --arrangement --rounds --budget --seed --json",
             "spike": "-m -o",
             "bench": "-m -p -n -d -r --threads --json",
             "synth": "--like --type --scale -o",
@@ -121,6 +121,11 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "synth", "--like", "smollm2-135m", says="-o")
         self.fails(USAGE, "spike", "-m", LLAMA, says="-o")
         self.fails(USAGE, "inspect", LLAMA, "-m", "other.gguf", says=["MODEL is given twice", LLAMA])
+
+    def test_names_of_files_to_write(self):
+        for words in (("synth", "--like", "smollm2-135m", "--output"), ("probe", "-m", LLAMA, "--trace"),
+                      ("plan", "-m", LLAMA, "--save-costs"), ("spike", "-m", LLAMA, "--output")):
+            self.fails(USAGE, *words, "-", says=[words[-1], "./-"])
 
     def test_numbers_out_of_range(self):
         run = ["run", "-m", LLAMA, "-p", "x"]

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import re
 import signal
 import statistics
@@ -614,21 +615,46 @@ class Synth(support.CommandTest):
             FAILED, "synth", "--like", "smollm2-135m", "--scale", "1/8", "-o", "/proc/x.gguf", says="/proc/x.gguf"
         )
 
+    def start(self, folder, **options):
+        words = ["synth", "--like", "gemma4-e4b", "-o", os.path.join(folder, "big.gguf")]
+        pipe, env = subprocess.PIPE, support.environment()
+        process = subprocess.Popen([STRETTO, *words], stdout=pipe, stderr=pipe, env=env, **options)
+        while process.poll() is None and not os.listdir(folder):
+            time.sleep(0.02)
+        return process
+
     def test_interrupted_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number), tempfile.TemporaryDirectory() as folder:
+                process = self.start(folder)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, INTERRUPTED, errors)
+                self.assertEqual(os.listdir(folder), [])
+
+    def test_a_terminal_that_goes_away_is_nothing_to_nohup(self):
         with tempfile.TemporaryDirectory() as folder:
-            process = subprocess.Popen(
-                [STRETTO, "synth", "--like", "gemma4-e4b", "-o", os.path.join(folder, "big.gguf")],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=support.environment(),
-            )
-            while process.poll() is None and not os.listdir(folder):
-                time.sleep(0.02)
+            process = self.start(folder, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.2)
+            self.assertIsNone(process.poll())
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=120)
             self.assertEqual(process.returncode, INTERRUPTED, errors)
-            self.assertEqual(os.listdir(folder), [])
 
+    def test_no_room_leaves_what_was_there(self):
+        words = [STRETTO, "synth", "--like", "smollm2-135m", "--scale", "1/8", "-o"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "small.gguf")
+            with open(path, "wb") as file:
+                file.write(b"kept")
+            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+            done = subprocess.run([*words, path], capture_output=True, text=True, preexec_fn=limit, check=False)
+            self.assertEqual(done.returncode, FAILED, done.stderr)
+            self.assertIn(path + ": cannot write: File too large", done.stderr)
+            self.assertEqual(os.listdir(folder), ["small.gguf"])
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), b"kept")
 
 
 class Like(support.CommandTest):
@@ -664,7 +690,28 @@ class Like(support.CommandTest):
             self.assertTrue(all(p["ids_equal"] for p in report["prompts"]))
             self.assertTrue(os.path.getsize(folder + "/spike/spike.md") > 1000)
 
+    def test_probe(self):
+        words = ["--pairs", "1,3", "--arrangement", "one-unit", "--rounds", "2", "--quick", "--json"]
+        with tempfile.TemporaryDirectory() as folder:
+            job = os.path.join(folder, "job.json")
+            done = self.stretto(folder, "probe", *self.SMALL, *words, "--write-job", job)
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            report = json.loads(done.stdout)
+            self.assertIn("gemma4-e2b", report["title"])
+            self.assertIn("1 (0-7) 2 (8-14) 3 (15-24) 4 (25-34, head)", report["title"])
+            with open(job, encoding="utf-8") as file:
+                written = json.load(file)
+            self.assertEqual([written.get(k) for k in ("model", "like", "scale")], [None, "gemma4-e2b", "1/16"])
+            again = self.stretto(folder, "probe", job, "--json")
+            self.assertEqual(again.returncode, DONE, again.stderr)
+            self.assertNotIn("writing", again.stderr)
+            self.assertEqual(json.loads(again.stdout)["title"], report["title"])
+            other = self.stretto(folder, "probe", job, "-m", LLAMA, "--json")  # the command line wins
+            self.assertEqual(other.returncode, DONE, other.stderr)
+            self.assertNotIn("gemma4-e2b", json.loads(other.stdout)["title"])
+
     def test_refusals(self):
+        self.fails(USAGE, "probe", "--like", "gemma4-e2b", "-m", LLAMA, says="one model at a time")
         self.fails(USAGE, "audit", "--like", "gemma4-e3b", says="gemma4-e2b")
         self.fails(USAGE, "audit", "--like", "gemma4-e2b", "--type", "q9", says="q9")
         self.fails(USAGE, "audit", "--like", "gemma4-e2b", "-m", LLAMA, says="one model at a time")
