@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MICRO_BATCH 16
-#define STEPS_LEAST 3
+#define MICRO_BATCH 32
+#define STEPS_LEAST 2
 #define ALONE_NS 100000000ull /* of each turn and kind of work */
-#define BESIDE_NS 200000000ull
+#define BESIDE_NS 180000000ull
 #define WAYS 8
 #define SLOWDOWN_LEAST 0.2
 #define SLOWDOWN_MOST 100.0
@@ -29,8 +29,8 @@ typedef struct worker {
 } worker;
 
 static int step(worker *w, bool sample) {
-    int rc = w->work == ST_WORK_DECODE ? plan_rig_decode(w->rig, w->texts, w->tokens, true, &w->err)
-                                       : plan_rig_read(w->rig, w->texts, w->tokens, &w->err);
+    int rc = w->work == ST_WORK_PREFILL ? plan_rig_read(w->rig, w->texts, w->tokens, &w->err)
+                                        : plan_rig_decode(w->rig, w->texts, w->tokens, true, &w->err);
     for (uint32_t c = 0; c < w->rig->s->n_chunks && sample && !rc; c++)
         rc = plan_samples_add(&w->times[c], plan_rig_ns(w->rig, c), &w->err);
     return rc;
@@ -66,15 +66,12 @@ static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
     return rc;
 }
 
-static worker worker_of(const plan_beside *b, unsigned side, unsigned kind) {
-    uint32_t share = (b->streams + 1) / 2;
-    uint32_t tokens[PLAN_WORKS] = {1, share < PLAN_TEXTS_MAX ? share : PLAN_TEXTS_MAX, MICRO_BATCH};
-    uint32_t prompt = plan_texts_prompt(b->texts[side]);
-    if (tokens[2] > prompt) tokens[2] = prompt;
-    return (worker){.rig = b->rig[side],
-                    .texts = b->texts[side],
-                    .work = kind == 2 ? ST_WORK_PREFILL : ST_WORK_DECODE,
-                    .tokens = tokens[kind]};
+static worker worker_of(const plan_beside *b, unsigned side, enum st_work work) {
+    uint32_t share = (b->streams + 1) / 2, most = PLAN_TEXTS_MAX, prompt = plan_texts_prompt(b->texts[side]);
+    uint32_t rows = share < 2 ? 2 : share < most ? share : most;
+    uint32_t tokens[ST_WORKS] = {
+        [ST_WORK_DECODE] = 1, [ST_WORK_PREFILL] = prompt < MICRO_BATCH ? prompt : MICRO_BATCH, [ST_WORK_BATCH] = rows};
+    return (worker){.rig = b->rig[side], .texts = b->texts[side], .work = work, .tokens = tokens[work]};
 }
 
 static void free_worker(worker *w) {
@@ -82,10 +79,10 @@ static void free_worker(worker *w) {
 }
 
 /* Medians of each side's chunks, alone. */
-static int measure_alone(const plan_beside *b, double alone[2][PLAN_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
+static int measure_alone(const plan_beside *b, double alone[2][ST_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
     int rc = STRETTO_OK;
-    for (unsigned i = 0; i < 2 * PLAN_WORKS && !rc; i++) {
-        worker w = worker_of(b, i % 2, i / 2);
+    for (unsigned i = 0; i < 2 * ST_WORKS && !rc; i++) {
+        worker w = worker_of(b, i % 2, (enum st_work)(i / 2));
         rc = go(&w, 1, ALONE_NS, err);
         for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) alone[i % 2][i / 2][c] = plan_samples_median(&w.times[c]);
         free_worker(&w);
@@ -93,18 +90,18 @@ static int measure_alone(const plan_beside *b, double alone[2][PLAN_WORKS][ST_MA
     return rc;
 }
 
-static int measure_both(plan_beside *b, unsigned first, unsigned second, double alone[2][PLAN_WORKS][ST_MAX_CHUNKS],
-                        stretto_error *err) {
-    unsigned kinds[2] = {first, second};
+static int measure_both(plan_beside *b, enum st_work first, enum st_work second,
+                        double alone[2][ST_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
+    enum st_work works[2] = {first, second};
     worker both[2] = {worker_of(b, 0, first), worker_of(b, 1, second)};
     int rc = go(both, 2, BESIDE_NS, err);
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t c = 0; c < b->rig[i]->s->n_chunks && !rc; c++) {
-            double before = alone[i][kinds[i]][c], ratio = plan_samples_median(&both[i].times[c]);
+            double before = alone[i][works[i]][c], ratio = plan_samples_median(&both[i].times[c]);
             ratio = before > 0 ? ratio / before : 1;
             if (ratio < SLOWDOWN_LEAST) ratio = SLOWDOWN_LEAST;
             if (ratio > SLOWDOWN_MOST) ratio = SLOWDOWN_MOST;
-            rc = plan_samples_add(&b->slower[i][c][kinds[i]][kinds[1 - i]], ratio, err);
+            rc = plan_samples_add(&b->slower[i][c][works[i]][works[1 - i]], ratio, err);
         }
         free_worker(&both[i]);
     }
@@ -144,14 +141,13 @@ static int measure_way(plan_beside *b, unsigned from, stretto_error *err) {
 /* ---- a turn ---- */
 
 int plan_beside_turn(plan_beside *b, stretto_error *err) {
-    static const struct { unsigned first, second; } kinds[] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {2, 1}};
     const session *s = b->rig[0]->s;
-    double alone[2][PLAN_WORKS][ST_MAX_CHUNKS];
+    double alone[2][ST_WORKS][ST_MAX_CHUNKS];
     cli_progress(s->cx, "measuring %s beside %s", s->lanes.names[b->unit[0]], s->lanes.names[b->unit[1]]);
     int rc = measure_alone(b, alone, err);
-    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds && !rc; i++) {
+    for (unsigned i = 0; i < ST_WORKS * ST_WORKS && !rc; i++) {
         if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
-        rc = measure_both(b, kinds[i].first, kinds[i].second, alone, err);
+        rc = measure_both(b, (enum st_work)(i / ST_WORKS), (enum st_work)(i % ST_WORKS), alone, err);
     }
     for (unsigned i = 0; i < 2 && !rc; i++) rc = measure_way(b, i, err);
     return rc;
@@ -159,21 +155,14 @@ int plan_beside_turn(plan_beside *b, stretto_error *err) {
 
 /* ---- the table ---- */
 
-/* A call of few rows waits for memory more than one of many: two that decode slow each other by the mean of both. */
-static double slowdown_of(const plan_beside *b, unsigned side, uint32_t c, enum st_work work, enum st_work beside) {
-    const plan_samples(*own)[PLAN_WORKS] = b->slower[side][c];
-    if (work == ST_WORK_PREFILL) return plan_samples_median(&own[2][beside == ST_WORK_PREFILL ? 2 : 1]);
-    if (beside == ST_WORK_PREFILL) return plan_samples_median(&own[1][2]);
-    return (plan_samples_median(&own[0][0]) + plan_samples_median(&own[1][1])) / 2;
-}
-
-/* Of chunks, and on average. */
+/* Of chunks, and on average. What is below 1 is noise: no lane speeds another up. */
 static int note(const plan_beside *b, st_costs *costs, unsigned side, enum st_work work, enum st_work beside,
                 stretto_error *err) {
     uint32_t x = b->unit[side], y = b->unit[1 - side];
     double sum = 0;
     for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        double slowdown = slowdown_of(b, side, c, work, beside);
+        double slowdown = plan_samples_median(&b->slower[side][c][work][beside]);
+        if (slowdown < 1) slowdown = 1;
         sum += slowdown;
         for (uint32_t a = 0; a < costs->n_chunks; a++) {
             int rc = st_cost_set_slowdown(costs, x, c, work, y, a, beside, slowdown, err);
@@ -199,8 +188,8 @@ int plan_beside_note(const plan_beside *b, st_costs *costs, stretto_error *err) 
 void plan_beside_free(plan_beside *b) {
     for (unsigned side = 0; side < 2; side++) {
         for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++)
-            for (unsigned i = 0; i < PLAN_WORKS * PLAN_WORKS; i++)
-                plan_samples_free(&b->slower[side][c][i / PLAN_WORKS][i % PLAN_WORKS]);
+            for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++)
+                plan_samples_free(&b->slower[side][c][i / ST_WORKS][i % ST_WORKS]);
         plan_samples_free(&b->way[side]);
     }
 }

@@ -8,15 +8,14 @@
 #include "plan_rig.h"
 #include "plan_samples.h"
 
-#define PLAN_WORKS 3 /* one decoding row, a call's share of the streams, part of a prompt */
-
 typedef struct plan_beside {
     uint32_t unit[2];     /* lanes that share no core */
     plan_rig *rig[2];     /* theirs, */
     plan_texts *texts[2]; /* and the streams for each */
     uint32_t streams;     /* of the workload */
-    /* of each chunk on the first and the second: the time beside work of each kind over the time alone */
-    plan_samples slower[2][ST_MAX_CHUNKS][PLAN_WORKS][PLAN_WORKS];
+    /* of each chunk on the first and the second, at work of each kind: the time beside work of each kind over the time
+     * alone. A batch has a unit's share of the streams, two rows at least. */
+    plan_samples slower[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS];
     plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */
 } plan_beside;
 

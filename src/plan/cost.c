@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const st_work_names[] = {"decode", "prefill", NULL};
+const char *const st_work_names[] = {"decode", "prefill", "batch", NULL};
 
 int st_costs_create(st_costs *costs, uint32_t n_chunks, uint32_t n_units, stretto_error *err) {
     *costs = (st_costs){0};
@@ -28,7 +28,10 @@ int st_costs_create(st_costs *costs, uint32_t n_chunks, uint32_t n_units, strett
         st_costs_free(costs);
         return st_fail_memory(err, "a cost table", (uint64_t)n_chunks * n_units * sizeof *costs->curves);
     }
-    for (size_t i = 0; i < pairs * ST_WORKS * ST_WORKS; i++) costs->slowdowns[i] = 1;
+    for (size_t i = 0; i < pairs * ST_WORKS * ST_WORKS; i++) {
+        bool batch = i % ST_WORKS == ST_WORK_BATCH || i / ST_WORKS % ST_WORKS == ST_WORK_BATCH;
+        costs->slowdowns[i] = batch ? 0 : 1;
+    }
     for (uint32_t u = 0; u < n_units; u++) costs->units[u].memory = ST_COST_NONE;
     for (unsigned i = 0; i < ST_DRAFTS; i++) costs->acceptance[i] = -1;
     return STRETTO_OK;
@@ -116,14 +119,21 @@ static size_t pair_at(const st_costs *costs, uint32_t a, enum st_work a_work, ui
     return ((size_t)a * ST_WORKS + a_work) * costs->n_chunks * ST_WORKS + (size_t)b * ST_WORKS + b_work;
 }
 
+static enum st_work plain_work(enum st_work work) {
+    return work == ST_WORK_BATCH ? ST_WORK_DECODE : work;
+}
+
 double st_cost_slowdown(const st_costs *costs, uint32_t x, uint32_t a, enum st_work a_work, uint32_t y, uint32_t b,
                         enum st_work b_work) {
     const float *pairs = costs->chunk_slowdowns[(size_t)x * costs->n_units + y];
+    enum st_work a_plain = plain_work(a_work), b_plain = plain_work(b_work);
     if (pairs && a < costs->n_chunks && b < costs->n_chunks) {
         float own = pairs[pair_at(costs, a, a_work, b, b_work)];
+        if (!(own > 0)) own = pairs[pair_at(costs, a, a_plain, b, b_plain)];
         if (own > 0) return (double)own;
     }
-    return *st_cost_unit_slowdown(costs, x, a_work, y, b_work);
+    double any = *st_cost_unit_slowdown(costs, x, a_work, y, b_work);
+    return any > 0 ? any : *st_cost_unit_slowdown(costs, x, a_plain, y, b_plain);
 }
 
 int st_cost_set_slowdown(st_costs *costs, uint32_t x, uint32_t a, enum st_work a_work, uint32_t y, uint32_t b,

@@ -16,9 +16,10 @@
 enum st_work {
     ST_WORK_DECODE,  /* rows whose logits are wanted: one for each stream of a call, or a draft to verify */
     ST_WORK_PREFILL, /* tokens of one prompt, no logits */
+    ST_WORK_BATCH,   /* of slowdowns only: decoding several rows, which wait less for memory than one does */
     ST_WORKS
 };
-extern const char *const st_work_names[]; /* "decode", "prefill"; ended by NULL */
+extern const char *const st_work_names[]; /* "decode", "prefill", "batch"; ended by NULL */
 
 /* Time of one call by its number of tokens. */
 typedef struct st_cost_point {
@@ -72,10 +73,10 @@ typedef struct st_costs {
     st_cost_chunk *chunks;       /* [n_chunks] owned, as all below */
     st_cost_unit *units;         /* [n_units] */
     st_cost_memory *memories;    /* [n_units] room for as many as units */
-    st_cost_curve *curves;       /* [n_chunks][n_units][ST_WORKS] */
+    st_cost_curve *curves;       /* [n_chunks][n_units][ST_WORKS], those of ST_WORK_BATCH unused */
     st_cost_transfer *transfers; /* [n_units][n_units] from, to */
     double *slowdowns;           /* [n_units][n_units][ST_WORKS][ST_WORKS] of any chunk on the first beside any on the
-                                    second; 1: none */
+                                    second; 1: none; 0 of a batch: as of decoding */
     float **chunk_slowdowns; /* [n_units][n_units]: NULL, or [n_chunks * ST_WORKS][n_chunks * ST_WORKS] where pairs of
                                 chunks differ; 0: as above */
     st_cost_host host;

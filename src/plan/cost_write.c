@@ -125,7 +125,9 @@ static void add_slowdowns(json_t **list, const st_costs *costs, uint32_t x, uint
     for (unsigned v = 0; v < ST_WORKS; v++) {
         for (unsigned w = 0; w < ST_WORKS; w++) {
             double any = *st_cost_unit_slowdown(costs, x, v, y, w);
-            if (any != 1) st_json_append(list, slowdown_json(costs, x, ST_COST_NONE, v, y, ST_COST_NONE, w, any));
+            bool batch = v == ST_WORK_BATCH || w == ST_WORK_BATCH;
+            if (batch ? any > 0 : any != 1)
+                st_json_append(list, slowdown_json(costs, x, ST_COST_NONE, v, y, ST_COST_NONE, w, any));
             for (uint32_t a = 0; of_chunks && a < costs->n_chunks; a++) add_chunk(list, costs, x, a, v, y, w);
         }
     }

@@ -105,12 +105,16 @@ static enum st_work work_of(const sim_call *call) {
     return call->n_prompt > 0 ? ST_WORK_PREFILL : ST_WORK_DECODE;
 }
 
+static enum st_work work_beside(const sim_call *call) {
+    return call->n_prompt == 0 && call->tokens > 1 ? ST_WORK_BATCH : work_of(call);
+}
+
 /* How much more time unit u's work takes while v works: 0, none. */
 static double excess_beside(const sim *s, uint32_t u, uint32_t v) {
     if (s->options->slowdown > 0) return s->options->slowdown - 1;
     const sim_call *a = &s->calls[s->units[u].call], *b = &s->calls[s->units[v].call];
-    return st_cost_slowdown(s->costs, s->units[u].table, a->chunk, work_of(a), s->units[v].table, b->chunk,
-                            work_of(b)) -
+    return st_cost_slowdown(s->costs, s->units[u].table, a->chunk, work_beside(a), s->units[v].table, b->chunk,
+                            work_beside(b)) -
            1;
 }
 

@@ -17,7 +17,8 @@ static const char table[] =
     "             {\"chunk\": \"1\", \"unit\": \"npu\", \"decode_ns\": 50, \"prefill_ns\": [[16, 60], [64, 80]]}],"
     " \"transfers\": [{\"from\": \"cpu:0\", \"fixed_ns\": 3, \"ns_per_token\": 0.5, \"kv_ns_per_token\": 2}],"
     " \"slowdowns\": [{\"slowdown\": 1.25}, {\"unit\": \"cpu:0\", \"beside\": \"npu\", \"chunk\": \"1\", \"work\": "
-    "\"decode\", \"slowdown\": 1.5}],"
+    "\"decode\", \"slowdown\": 1.5}, {\"unit\": \"cpu:0\", \"beside\": \"npu\", \"work\": \"batch\", \"slowdown\": "
+    "1.125}],"
     " \"host\": {\"choose_ns\": 11, \"text_ns\": 12}, \"acceptance\": {\"lookup\": 0.5}}";
 
 static int parse_table(st_costs *costs, stretto_error *err) {
@@ -39,6 +40,9 @@ static void check_table(const st_costs *costs) {
     assert_float_equal(st_cost_slowdown(costs, 0, 0, ST_WORK_DECODE, 2, 1, ST_WORK_PREFILL), 1.5, 1e-6);
     assert_float_equal(st_cost_slowdown(costs, 0, 1, ST_WORK_DECODE, 2, 1, ST_WORK_PREFILL), 1.25, 1e-6);
     assert_float_equal(st_cost_slowdown(costs, 2, 0, ST_WORK_DECODE, 0, 1, ST_WORK_DECODE), 1.25, 1e-6);
+    assert_float_equal(st_cost_slowdown(costs, 0, 0, ST_WORK_BATCH, 2, 1, ST_WORK_PREFILL), 1.5, 1e-6); /* as decode */
+    assert_float_equal(st_cost_slowdown(costs, 0, 1, ST_WORK_BATCH, 2, 1, ST_WORK_BATCH), 1.125, 1e-6);
+    assert_float_equal(st_cost_slowdown(costs, 0, 1, ST_WORK_DECODE, 2, 1, ST_WORK_BATCH), 1.25, 1e-6);
     assert_true(st_costs_share_core(costs, 0, 1));
     assert_false(st_costs_share_core(costs, 0, 2));
     assert_float_equal(costs->transfers[2].kv_token_ns, 2, 1e-9);

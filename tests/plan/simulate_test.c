@@ -101,6 +101,29 @@ static void rates_change_when_a_neighbour_ends(void **state) {
     st_costs_free(&costs);
 }
 
+/* Two units read two prompts of one token in a call of 200, slowed twice, and decode two rows, which do not slow each
+ * other where the table says so of a batch, and as one row does otherwise. */
+static void several_rows_have_slowdowns_of_their_own(void **state) {
+    (void)state;
+    st_costs costs;
+    for (int batch = 0; batch < 2; batch++) {
+        table_make(&costs, 1, 2, (double[]){100, 100});
+        for (unsigned i = 0; i < 4; i++) *st_cost_unit_slowdown(&costs, i / 2, ST_WORK_PREFILL, 1 - i / 2, i % 2) = 2;
+        for (unsigned u = 0; u < 2; u++) {
+            *st_cost_unit_slowdown(&costs, u, ST_WORK_DECODE, 1 - u, ST_WORK_DECODE) = 1.5;
+            if (batch) *st_cost_unit_slowdown(&costs, u, ST_WORK_BATCH, 1 - u, ST_WORK_BATCH) = 1;
+        }
+        st_schedule s = schedule_make(ST_SCHEDULE_REPLICAS, &costs, (uint32_t[]){0});
+        s.n_units = 2;
+        snprintf(s.units[1], ST_PLAN_NAME, "u1");
+        s.streams = 4;
+        s.batch = 2;
+        st_sim_result r = run(&costs, &s, 4, 1, 2);
+        ends(&r, 400, batch ? 600 : 700);
+        st_costs_free(&costs);
+    }
+}
+
 /* Three units at once: each is slowed by the sum of what both others add. */
 static void slowdowns_of_several_neighbours_add_up(void **state) {
     (void)state;
@@ -305,6 +328,7 @@ int main(void) {
         cmocka_unit_test(placing_one_stream_gains_nothing_and_pays_the_way),
         cmocka_unit_test(staged_streams_keep_both_units_busy),
         cmocka_unit_test(rates_change_when_a_neighbour_ends),
+        cmocka_unit_test(several_rows_have_slowdowns_of_their_own),
         cmocka_unit_test(slowdowns_of_several_neighbours_add_up),
         cmocka_unit_test(micro_batches_follow_each_other),
         cmocka_unit_test(calls_do_not_overtake_on_the_way),
