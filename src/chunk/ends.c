@@ -4,14 +4,25 @@
 
 #include <math.h>
 
-/* Row `id` of a table that stays in the map. */
-static void table_row(const st_tensor *table, int32_t id, float *out) {
-    size_t row_bytes = table->bytes / table->dims[1];
-    st_dequantize(table->type, table->data + (size_t)id * row_bytes, out, table->dims[0]);
+#define PIECE_BYTES 4096 /* at least the largest block */
+
+/* Row `id` of a table that stays in the file, in pieces of whole blocks. */
+static void table_row(const st_model *model, const st_tensor *table, int32_t id, float *out) {
+    uint8_t piece[PIECE_BYTES];
+    const st_type_info *type = st_type_find(table->type);
+    size_t row_bytes = table->bytes / table->dims[1], start = (size_t)id * row_bytes;
+    size_t most = sizeof piece / type->block_bytes * type->block_bytes;
+    for (size_t at = 0, n; at < row_bytes; at += n) {
+        n = row_bytes - at < most ? row_bytes - at : most;
+        size_t values = n / type->block_bytes * type->block_len;
+        st_gguf_read(model->gguf, table, start + at, n, piece);
+        st_dequantize(table->type, piece, out, values);
+        out += values;
+    }
 }
 
 void st_embed_row(const st_model *model, int32_t id, float *out) {
-    table_row(model->embed, id, out);
+    table_row(model, model->embed, id, out);
     if (model->embed_scale != 1.0f) model->kern->scale(out, model->embed_scale, model->d_model);
 }
 
@@ -20,7 +31,7 @@ static void finish_ple_row(const st_forward *f, uint32_t row) {
     const st_model *m = f->model;
     uint32_t d = m->d_ple;
     float *ple = f->batch->ple + row * st_ple_stride(m), *token = f->s->ple_token + f->worker->id * f->s->ple_stride;
-    table_row(m->ple_embed, f->batch->ids[row], token);
+    table_row(m, m->ple_embed, f->batch->ids[row], token);
     f->kern->scale(token, sqrtf((float)d), m->n_layers * d);
     f->kern->scale(ple, 1.0f / sqrtf((float)m->d_model), m->n_layers * d);
     for (uint32_t l = 0; l < m->n_layers; l++)

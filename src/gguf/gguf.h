@@ -101,4 +101,8 @@ const char *st_value_type_name(uint32_t type); /* "u32", "array", "unknown" */
  * the file when touched. Does nothing for a file that st_gguf_parse was given in memory. */
 void st_gguf_drop(const st_gguf *gguf, const st_tensor *tensor);
 
+/* Copies bytes of a tensor, from byte `at` of it on, which the caller has checked to be there. Read from the file where
+ * there is one: touching a page of the map would make it and those around it count as the program's memory. Any thread. */
+void st_gguf_read(const st_gguf *gguf, const st_tensor *tensor, size_t at, size_t bytes, uint8_t *out);
+
 #endif

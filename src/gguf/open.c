@@ -36,13 +36,17 @@ int st_gguf_open(st_gguf **out, const char *path, const st_log *log, stretto_err
     size_t size = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait for its writer */
     int code = fd < 0 ? st_fail(err, STRETTO_E_IO, "cannot open: %s", strerror(errno)) : map_file(fd, &map, &size, err);
-    if (fd >= 0) close(fd);
-    if (code) return st_fail_in_file(err, path);
+    if (code) {
+        if (fd >= 0) close(fd);
+        return st_fail_in_file(err, path);
+    }
     code = st_gguf_parse(out, map, size, path, log, err);
     if (code) {
         munmap(map, size);
+        close(fd);
         return code;
     }
+    st_impl(*out)->fd = fd;
     st_impl(*out)->map = map;
     st_impl(*out)->map_size = size;
     return 0;
@@ -52,7 +56,10 @@ void st_gguf_close(st_gguf *gguf) {
     if (!gguf) return;
     st_gguf_impl *impl = st_impl(gguf);
     if (impl) {
-        if (impl->map) munmap(impl->map, impl->map_size);
+        if (impl->map) {
+            munmap(impl->map, impl->map_size);
+            close(impl->fd);
+        }
         st_index_free(&impl->values);
         st_index_free(&impl->tensors);
         st_free(impl);
@@ -69,4 +76,12 @@ void st_gguf_drop(const st_gguf *gguf, const st_tensor *tensor) {
     start = (start + page - 1) & ~(page - 1); /* whole pages only: the outer ones are shared with neighbours */
     end &= ~(page - 1);
     if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+/* Where the file has become shorter the map says so in its own way. */
+void st_gguf_read(const st_gguf *gguf, const st_tensor *tensor, size_t at, size_t bytes, uint8_t *out) {
+    const st_gguf_impl *impl = st_impl(gguf);
+    ssize_t got = -1;
+    if (impl->map) got = pread(impl->fd, out, bytes, (off_t)(tensor->data - (const uint8_t *)impl->map) + (off_t)at);
+    if (got < 0 || (size_t)got != bytes) memcpy(out, tensor->data + at, bytes);
 }

@@ -11,6 +11,7 @@ typedef struct st_gguf_impl {
     st_index values, tensors; /* by key, by name */
     void *map;                /* the mapping that st_gguf_open made, or NULL */
     size_t map_size;
+    int fd; /* of the file, where there is a mapping */
 } st_gguf_impl;
 
 static inline st_gguf_impl *st_impl(const st_gguf *gguf) {

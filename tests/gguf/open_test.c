@@ -85,6 +85,57 @@ static void test_drop(void **state) {
     free(ones);
 }
 
+/* Of the mapping that holds data. */
+static size_t resident_kb(const uint8_t *data) {
+    char line[256];
+    unsigned long from, to, kb, n = 0;
+    bool found = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            found = from <= (uintptr_t)data && (uintptr_t)data < to;
+        else if (found && sscanf(line, "Rss: %lu kB", &kb) == 1)
+            n = kb;
+    }
+    fclose(maps);
+    return n;
+}
+
+/* What is read a piece at a time does not count as the program's memory; in memory of the caller's it is copied. */
+static void test_read(void **state) {
+    (void)state;
+    enum { BYTES = 4 << 20, PIECE = 100 };
+    st_gguf_writer *w;
+    st_gguf *g;
+    uint8_t piece[PIECE], *data = malloc(BYTES);
+    assert_non_null(data);
+    for (int i = 0; i < BYTES; i++) data[i] = (uint8_t)(i % 251);
+    assert_int_equal(st_writer_open(&w, path, NULL), 0);
+    st_writer_tensor(w, "small", ST_I8, (uint64_t[]){100}, 1);
+    st_writer_tensor(w, "large", ST_I8, (uint64_t[]){BYTES}, 1);
+    st_writer_data(w, data, 100);
+    st_writer_data(w, data, BYTES);
+    assert_int_equal(st_writer_finish(w, NULL), 0);
+    assert_int_equal(st_gguf_open(&g, path, NULL, NULL), 0);
+    const st_tensor *large = st_gguf_tensor(g, "large");
+    assert_int_equal(large->data[0], 0); /* and what the kernel maps around it */
+    size_t before = resident_kb(large->data);
+    for (size_t at = 0; at + PIECE <= BYTES; at += 60000) {
+        st_gguf_read(g, large, at, PIECE, piece);
+        assert_memory_equal(piece, data + at, PIECE);
+    }
+    assert_true(resident_kb(large->data) <= before + 64);
+    st_gguf *in_memory;
+    assert_int_equal(st_gguf_parse(&in_memory, g->base, g->size, "memory", NULL, NULL), 0);
+    st_gguf_read(in_memory, st_gguf_tensor(in_memory, "large"), 777, PIECE, piece);
+    assert_memory_equal(piece, data + 777, PIECE);
+    st_gguf_close(in_memory);
+    st_gguf_close(g);
+    unlink(path);
+    free(data);
+}
+
 /* In memory of the caller's, letting go must not lose anything. */
 static void test_drop_in_memory(void **state) {
     (void)state;
@@ -149,8 +200,8 @@ static void test_golden_cut(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_a_file),   cmocka_unit_test(test_drop),       cmocka_unit_test(test_drop_in_memory),
-        cmocka_unit_test(test_golden_files), cmocka_unit_test(test_golden_cut),
+        cmocka_unit_test(test_not_a_file),     cmocka_unit_test(test_drop),         cmocka_unit_test(test_read),
+        cmocka_unit_test(test_drop_in_memory), cmocka_unit_test(test_golden_files), cmocka_unit_test(test_golden_cut),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
