@@ -10,9 +10,10 @@
 
 #define MICRO_BATCH 32
 #define STEPS_LEAST 2
-#define ALONE_NS 100000000ull /* of each turn and kind of work */
-#define BESIDE_NS 180000000ull
+#define ALONE_NS 60000000ull /* of each turn and kind of work */
+#define BESIDE_NS 120000000ull
 #define WAYS 8
+#define SHARES 3 /* of the combinations, one a turn */
 #define SLOWDOWN_LEAST 0.2
 #define SLOWDOWN_MOST 100.0
 
@@ -78,13 +79,13 @@ static void free_worker(worker *w) {
     for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) plan_samples_free(&w->times[c]);
 }
 
-/* Medians of each side's chunks, alone. */
+/* Of each side's chunks, alone. */
 static int measure_alone(const plan_beside *b, double alone[2][ST_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
     int rc = STRETTO_OK;
     for (unsigned i = 0; i < 2 * ST_WORKS && !rc; i++) {
         worker w = worker_of(b, i % 2, (enum st_work)(i / 2));
         rc = go(&w, 1, ALONE_NS, err);
-        for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) alone[i % 2][i / 2][c] = plan_samples_median(&w.times[c]);
+        for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) alone[i % 2][i / 2][c] = plan_samples_mean(&w.times[c]);
         free_worker(&w);
     }
     return rc;
@@ -97,7 +98,7 @@ static int measure_both(plan_beside *b, enum st_work first, enum st_work second,
     int rc = go(both, 2, BESIDE_NS, err);
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t c = 0; c < b->rig[i]->s->n_chunks && !rc; c++) {
-            double before = alone[i][works[i]][c], ratio = plan_samples_median(&both[i].times[c]);
+            double before = alone[i][works[i]][c], ratio = plan_samples_mean(&both[i].times[c]);
             ratio = before > 0 ? ratio / before : 1;
             if (ratio < SLOWDOWN_LEAST) ratio = SLOWDOWN_LEAST;
             if (ratio > SLOWDOWN_MOST) ratio = SLOWDOWN_MOST;
@@ -145,11 +146,12 @@ int plan_beside_turn(plan_beside *b, stretto_error *err) {
     double alone[2][ST_WORKS][ST_MAX_CHUNKS];
     cli_progress(s->cx, "measuring %s beside %s", s->lanes.names[b->unit[0]], s->lanes.names[b->unit[1]]);
     int rc = measure_alone(b, alone, err);
-    for (unsigned i = 0; i < ST_WORKS * ST_WORKS && !rc; i++) {
+    for (unsigned i = b->turns % SHARES; i < ST_WORKS * ST_WORKS && !rc; i += SHARES) {
         if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
         rc = measure_both(b, (enum st_work)(i / ST_WORKS), (enum st_work)(i % ST_WORKS), alone, err);
     }
-    for (unsigned i = 0; i < 2 && !rc; i++) rc = measure_way(b, i, err);
+    for (unsigned i = 0; i < 2 && b->turns % SHARES == 0 && !rc; i++) rc = measure_way(b, i, err);
+    b->turns++;
     return rc;
 }
 
@@ -161,7 +163,7 @@ static int note(const plan_beside *b, st_costs *costs, unsigned side, enum st_wo
     uint32_t x = b->unit[side], y = b->unit[1 - side];
     double sum = 0;
     for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        double slowdown = plan_samples_median(&b->slower[side][c][work][beside]);
+        double slowdown = plan_samples_mean(&b->slower[side][c][work][beside]);
         if (slowdown < 1) slowdown = 1;
         sum += slowdown;
         for (uint32_t a = 0; a < costs->n_chunks; a++) {
@@ -179,7 +181,7 @@ int plan_beside_note(const plan_beside *b, st_costs *costs, stretto_error *err) 
         for (unsigned i = 0; i < ST_WORKS * ST_WORKS && !rc; i++)
             rc = note(b, costs, side, (enum st_work)(i / ST_WORKS), (enum st_work)(i % ST_WORKS), err);
         uint32_t x = b->unit[side], y = b->unit[1 - side];
-        double way = plan_samples_median(&b->way[side]) - costs->units[y].dispatch_ns;
+        double way = plan_samples_mean(&b->way[side]) - costs->units[y].dispatch_ns;
         costs->transfers[(size_t)x * costs->n_units + y].fixed_ns = way > 0 ? way : 0;
     }
     return rc;

@@ -16,12 +16,13 @@ typedef struct plan_beside {
     /* of each chunk on the first and the second, at work of each kind: the time beside work of each kind over the time
      * alone. A batch has a unit's share of the streams, two rows at least. */
     plan_samples slower[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS];
+    uint32_t turns;
     plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */
 } plan_beside;
 
 void plan_beside_free(plan_beside *beside); /* what it owns */
 int plan_beside_turn(plan_beside *beside, stretto_error *err);
-/* Fills in slowdowns and transfers, medians over turns; the units' dispatch_ns is there. */
+/* Fills in slowdowns and transfers, means over turns; the units' dispatch_ns is there. */
 int plan_beside_note(const plan_beside *beside, st_costs *costs, stretto_error *err);
 
 #endif

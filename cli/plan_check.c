@@ -13,10 +13,12 @@
 #include <string.h>
 
 #define ROUNDS_MOST 16
+#define RUNS_A_TURN 3 /* after so many runs costs are measured again */
 
 typedef struct check_work {
     session *s;
     st_choice *choice;
+    plan_meter *meter;
     int32_t *prompts; /* [streams][prompt] owned */
     st_job *jobs;     /* [streams] owned */
     run_span *spans;  /* [streams] owned */
@@ -165,19 +167,17 @@ static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_err
         } else if (rc) {
             return st_fail(err, rc, "%s: %s", row->title, why.text);
         }
+        if (i % RUNS_A_TURN == 0 && (rc = plan_meter_turn(w->meter, err))) return rc;
     }
     return STRETTO_OK;
 }
 
 int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds, stretto_error *err) {
-    check_work w = {.s = s, .choice = choice};
+    check_work w = {.s = s, .choice = choice, .meter = meter};
     if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
     int rc = make_jobs(&w, err);
     uint32_t done = 0;
-    for (; done < rounds && !rc; done += !rc) {
-        rc = one_round(&w, done, rounds, err);
-        if (!rc) rc = plan_meter_turn(meter, err);
-    }
+    for (; done < rounds && !rc; done += !rc) rc = one_round(&w, done, rounds, err);
     cli_progress_end(s->cx);
     summarise(&w, done);
     free(w.prompts);

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 
 #define POINTS_MAX 12
-#define CALLS_LEAST 3 /* decoding, of each turn */
-#define CALLS_MOST 12
-#define SLICE_NS 80000000ull /* after which the least is enough */
+#define CALLS 3  /* decoding, of each turn */
+#define SELDOM 3 /* long calls come once in so many turns */
 
 /* A call whose time is a point of the table's curves. */
 typedef struct point {
@@ -108,9 +107,8 @@ static int keep_times(const plan_meter *m, lane_meter *lane, uint32_t p, stretto
 
 static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
     const point *own = &m->points[p];
-    uint64_t begin = st_now_ns();
     int rc = STRETTO_OK;
-    for (uint32_t i = 0; i <= CALLS_MOST && !rc; i++) {
+    for (uint32_t i = 0; i <= CALLS && !rc; i++) {
         rc = plan_rig_decode(&lane->rig, &m->texts[0], own->tokens, own->work == ST_WORK_DECODE, err);
         if (rc || i == 0) continue; /* the first finds other calls' caches */
         rc = keep_times(m, lane, p, err);
@@ -118,21 +116,18 @@ static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_e
             rc = plan_samples_add(&lane->gap, lane->rig.gap_ns, err);
             if (!rc) rc = plan_samples_add(&lane->between, lane->rig.between_ns, err);
         }
-        if (i >= CALLS_LEAST && st_now_ns() - begin > SLICE_NS) break;
     }
     return rc;
 }
 
-/* Small calls come more often than large ones: they are spread over the prompt by walking through it. */
+/* They walk through the prompt, turn after turn. */
 static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) {
     int rc = STRETTO_OK;
-    for (uint32_t walk = 0; walk < 2; walk++) {
-        for (uint32_t p = 0; p < m->n_points && !rc; p++) {
-            uint32_t tokens = m->points[p].tokens, n = tokens > 64 ? 1 - walk : tokens > 16 ? 1 : 2;
-            for (uint32_t i = 0; i < n && !m->points[p].decodes && !rc; i++) {
-                rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
-                if (!rc) rc = keep_times(m, lane, p, err);
-            }
+    for (uint32_t p = 0; p < m->n_points && !rc; p++) {
+        uint32_t tokens = m->points[p].tokens, n = tokens > 64 ? m->turns % SELDOM == 0 : tokens > 16 ? 1 : 2;
+        for (uint32_t i = 0; i < n && !m->points[p].decodes && !rc; i++) {
+            rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
+            if (!rc) rc = keep_times(m, lane, p, err);
         }
     }
     return rc;
@@ -253,14 +248,14 @@ static int note_lane(const plan_meter *m, uint32_t u, st_costs *out, stretto_err
     const lane_meter *lane = &m->lanes[u];
     for (uint32_t c = 0; c < m->s->n_chunks; c++) {
         for (uint32_t p = 0; p < m->n_points; p++) {
-            double ns = plan_samples_median(&lane->times[c][p]);
+            double ns = plan_samples_mean(&lane->times[c][p]);
             st_cost_curve *curve = st_costs_curve(out, c, u, m->points[p].work);
             if (!st_cost_curve_add(curve, m->points[p].tokens, ns < 1 ? 1 : ns))
                 return st_fail(err, STRETTO_E_INTERNAL, "more than %d points of a curve", ST_COST_POINTS_MAX);
         }
     }
     uint32_t gaps = m->s->n_chunks > 1 ? m->s->n_chunks - 1 : 1;
-    double between = plan_samples_median(&lane->between) / gaps, gap = plan_samples_median(&lane->gap);
+    double between = plan_samples_mean(&lane->between) / gaps, gap = plan_samples_mean(&lane->gap);
     out->units[u].dispatch_ns = between > 0 ? between : 0;
     out->host.choose_ns += gap > 0 ? gap / m->s->lanes.n : 0;
     return STRETTO_OK;

@@ -7,12 +7,12 @@
 #include "plan/simulate.h"
 #include "session.h"
 
-#define PLAN_TURNS 3 /* before anything is decided */
+#define PLAN_TURNS 6 /* before anything is decided */
 
-/* Measures in turns: each times everything once, so that whatever slows the machine for a while meets all alike, and
- * more turns can follow whenever it suits. What is timed: each chunk from start to end as its unit stamped them, in
- * calls through the whole model, each row with keys and values of its own. Beside another lane: the same while that
- * lane decodes or reads a prompt, over the time alone in the same turn. */
+/* Measures in many short turns: each times nearly everything, so that whatever slows the machine for a while meets all
+ * alike, and more turns can follow whenever it suits. What is timed: each chunk from start to end as its unit stamped
+ * them, in calls through the whole model, each row with keys and values of its own. Beside another lane: the same while
+ * that lane decodes or reads a prompt, over the time alone in the same turn. */
 typedef struct plan_meter plan_meter;
 
 /* The session's model must be open and its chunks placed; it outlives the meter. STRETTO_E_STOPPED on request. */
@@ -20,7 +20,8 @@ int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, s
 void plan_meter_close(plan_meter *meter); /* NULL is fine */
 int plan_meter_turn(plan_meter *meter, stretto_error *err);
 
-/* Medians over all turns so far, of which there must be one; *out is the caller's: st_costs_free. */
+/* Means (plan_samples_mean) over all turns so far, of which there must be one at least; *out is the caller's:
+ * st_costs_free. */
 int plan_meter_costs(const plan_meter *meter, st_costs *out, stretto_error *err);
 
 #endif
