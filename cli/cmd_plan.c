@@ -60,7 +60,7 @@ static int measure_costs(plan_work *w, stretto_error *err) {
     if (!rc) rc = session_place(s, false, err);
     if (!rc && !w->o->session.units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
     if (!rc) rc = plan_meter_open(&w->meter, s, &w->workload, err);
-    for (unsigned i = 0; i < PLAN_TURNS && !rc; i++) rc = plan_meter_turn(w->meter, err);
+    if (!rc) rc = plan_meter_turns(w->meter, err);
     return rc ? rc : plan_meter_costs(w->meter, &w->costs, err);
 }
 

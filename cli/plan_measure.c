@@ -12,6 +12,9 @@
 #define POINTS_MAX 12
 #define CALLS 3  /* decoding, of each turn */
 #define SELDOM 3 /* long calls come once in so many turns */
+#define TURNS_LEAST 3
+#define TURNS 6
+#define TURNS_NS 20000000000ull /* after which the least are enough */
 
 /* A call whose time is a point of the table's curves. */
 typedef struct point {
@@ -239,6 +242,14 @@ int plan_meter_turn(plan_meter *m, stretto_error *err) {
     for (uint32_t i = 0; i < m->n_pairs && !rc; i++) rc = plan_beside_turn(&m->pairs[i], err);
     cli_progress_end(m->s->cx);
     m->turns += !rc;
+    return rc;
+}
+
+int plan_meter_turns(plan_meter *m, stretto_error *err) {
+    uint64_t begin = st_now_ns();
+    int rc = STRETTO_OK;
+    for (unsigned i = 0; i < TURNS && (i < TURNS_LEAST || st_now_ns() - begin < TURNS_NS) && !rc; i++)
+        rc = plan_meter_turn(m, err);
     return rc;
 }
 

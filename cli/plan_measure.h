@@ -7,8 +7,6 @@
 #include "plan/simulate.h"
 #include "session.h"
 
-#define PLAN_TURNS 6 /* before anything is decided */
-
 /* Measures in many short turns: each times nearly everything, so that whatever slows the machine for a while meets all
  * alike, and more turns can follow whenever it suits. What is timed: each chunk from start to end as its unit stamped
  * them, in calls through the whole model, each row with keys and values of its own. Beside another lane: the same while
@@ -19,6 +17,8 @@ typedef struct plan_meter plan_meter;
 int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, stretto_error *err);
 void plan_meter_close(plan_meter *meter); /* NULL is fine */
 int plan_meter_turn(plan_meter *meter, stretto_error *err);
+/* As many turns as a first decision wants; of a slow model fewer. */
+int plan_meter_turns(plan_meter *meter, stretto_error *err);
 
 /* Means (plan_samples_mean) over all turns so far, of which there must be one at least; *out is the caller's:
  * st_costs_free. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan_rig.h"
 
+#include "base/clock.h"
 #include "base/error.h"
+
+#define CONTEXT_NS 3000000000ull /* to read contexts; of a slow model a call's rows are of fewer streams */
 
 static const int32_t any_ids[PLAN_TOKENS_MAX]; /* any tokens do: the work is the same */
 
@@ -106,9 +109,10 @@ int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workloa
     *texts = (plan_texts){
         .depth = workload->prompt + workload->generate / 2, .from = (workload->prompt - span) / 2, .span = span};
     int rc = STRETTO_OK;
+    uint64_t begin = st_now_ns();
     while (texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX && !rc)
         rc = open_stream(rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from, err);
-    while (texts->n_decoders < streams && !rc)
+    while (texts->n_decoders < streams && (texts->n_decoders == 0 || st_now_ns() - begin < CONTEXT_NS) && !rc)
         rc = open_stream(rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth, err);
     return rc;
 }

@@ -131,7 +131,7 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     enum st_goal goal = setup->o->prompts ? ST_GOAL_THROUGHPUT : ST_GOAL_LATENCY;
     int rc = cli_lanes_add_halves(&s->lanes, &s->cx->log, err);
     if (!rc) rc = plan_meter_open(&meter, s, workload, err);
-    for (unsigned i = 0; i < PLAN_TURNS && !rc; i++) rc = plan_meter_turn(meter, err);
+    if (!rc) rc = plan_meter_turns(meter, err);
     if (!rc) rc = plan_meter_costs(meter, &costs, err);
     plan_meter_close(meter);
     if (!rc) rc = st_choose(&choice, &costs, workload, goal, setup->o->seed, err);
