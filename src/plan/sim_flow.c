@@ -162,7 +162,7 @@ static uint32_t next_reader(const sim *s, uint32_t station, uint32_t index) {
 }
 
 static void fill_prompts(sim *s, uint32_t station, uint32_t index) {
-    uint32_t room = s->schedule->micro_batch;
+    uint32_t room = min_u32(s->schedule->micro_batch, s->workload->prompt + s->workload->generate); /* a context's */
     uint32_t most = s->schedule->batch > 1 ? s->n_slots : 1 + s->schedule->longest_draft; /* rows with logits */
     while (room > 0 && s->calls[index].wanted < most && !s->code) {
         uint32_t slot = next_reader(s, station, index);

@@ -124,6 +124,18 @@ static void several_rows_have_slowdowns_of_their_own(void **state) {
     }
 }
 
+/* A call takes no more tokens of prompts than a context has positions: 3 and 1 of two prompts, then 2. */
+static void a_call_has_as_many_tokens_as_a_context(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 1, 1, (double[]){10});
+    st_schedule s = schedule_make(ST_SCHEDULE_BATCHED, &costs, (uint32_t[]){0});
+    s.streams = s.batch = 2;
+    st_sim_result r = run(&costs, &s, 2, 3, 1);
+    ends(&r, 40, 60);
+    st_costs_free(&costs);
+}
+
 /* Three units at once: each is slowed by the sum of what both others add. */
 static void slowdowns_of_several_neighbours_add_up(void **state) {
     (void)state;
@@ -328,6 +340,7 @@ int main(void) {
         cmocka_unit_test(placing_one_stream_gains_nothing_and_pays_the_way),
         cmocka_unit_test(staged_streams_keep_both_units_busy),
         cmocka_unit_test(rates_change_when_a_neighbour_ends),
+        cmocka_unit_test(a_call_has_as_many_tokens_as_a_context),
         cmocka_unit_test(several_rows_have_slowdowns_of_their_own),
         cmocka_unit_test(slowdowns_of_several_neighbours_add_up),
         cmocka_unit_test(micro_batches_follow_each_other),
