@@ -13,6 +13,7 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O2") # as below, so that both are the same code
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 if(STRETTO_SANITIZE)
   # What a report of a sanitizer shows, functions and lines. More of either takes longer to compile than it saves.

@@ -32,9 +32,10 @@ static int core_kind(hwloc_topology_t topology, hwloc_obj_t core) {
     return hwloc_cpukinds_get_by_cpuset(topology, core->cpuset, 0);
 }
 
-/* Lists the physical cores with an allowed hardware thread. Where hwloc finds no cores (some virtual machines) each
- * hardware thread counts as one. `mine` is scratch. */
-static void read_cores(st_host *host, hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t mine) {
+/* Lists the physical cores with an allowed hardware thread; returns how many. Where hwloc finds no cores (some virtual
+ * machines) each hardware thread counts as one. `mine` is scratch. */
+static unsigned read_cores(st_host *host, hwloc_topology_t topology, hwloc_const_bitmap_t allowed,
+                           hwloc_bitmap_t mine) {
     int depth = hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE);
     unsigned n = hwloc_get_nbobjs_by_depth(topology, depth);
     for (unsigned i = 0; i < n && host->n_cores < ST_HOST_MAX_CORES; i++) {
@@ -50,6 +51,7 @@ static void read_cores(st_host *host, hwloc_topology_t topology, hwloc_const_bit
                          .kind = core_kind(topology, core)};
         host->n_cpus += out->n_cpus;
     }
+    return host->n_cores;
 }
 
 static void read_caches(st_host *host, hwloc_topology_t topology) {
@@ -74,12 +76,11 @@ static int read_topology(st_host *host, hwloc_topology_t topology, stretto_error
     int code = STRETTO_OK;
     if (!allowed || !mine || !host->cores)
         code = st_fail_memory(err, "the list of cores", ST_HOST_MAX_CORES * sizeof *host->cores);
-    else
-        read_cores(host, topology, allowed, mine);
-    if (code == STRETTO_OK && host->n_cores == 0)
+    else if (read_cores(host, topology, allowed, mine) == 0)
         code =
             st_fail(err, STRETTO_E_UNIT, "no processor core is allowed here (cpuset and affinity have none in common)");
-    if (code == STRETTO_OK) read_caches(host, topology);
+    else
+        read_caches(host, topology);
     hwloc_bitmap_free(allowed);
     hwloc_bitmap_free(mine);
     return code;

@@ -335,13 +335,13 @@ static char *resolve_target(const char *path, stretto_error *err) {
     return real;
 }
 
-int st_writer_open(st_gguf_writer **out, const char *name, stretto_error *err) {
+int st_writer_open(st_gguf_writer **out, const char *path, stretto_error *err) {
     *out = NULL;
-    if (!*name) return st_fail(err, STRETTO_E_USAGE, "an empty name for a file");
-    char *path = resolve_target(name, err);
-    if (!path) return err ? err->code : STRETTO_E_IO;
-    int code = open_resolved(out, path, err);
-    free(path);
+    if (!*path) return st_fail(err, STRETTO_E_USAGE, "an empty name for a file");
+    char *target = resolve_target(path, err);
+    if (!target) return err ? err->code : STRETTO_E_IO;
+    int code = open_resolved(out, target, err);
+    free(target);
     return code;
 }
 
