@@ -147,7 +147,7 @@ static int open_lanes(bench_work *w, uint32_t threads, stretto_error *err) {
 
 /* All that is measured with one number of threads. */
 static int run_threads(bench_work *w, uint32_t threads, bool first, stretto_error *err) {
-    const bool model = w->session.model != NULL, csv = strcmp(format_of(w->o), "csv") == 0;
+    const bool model = w->s.gguf != NULL, csv = strcmp(format_of(w->o), "csv") == 0;
     int rc = model ? open_threads(w, threads, err) : open_lanes(w, threads, err);
     if (!rc && w->o->roofline) rc = roofline_lanes(&w->roof, w->cx, &w->s.lanes, w->s.kern, w->s.model, err);
     if (rc || !model) return rc;
@@ -191,7 +191,7 @@ static int bench_run(cli *cx, const void *options, stretto_error *err) {
     if (largest(&o->prompts) == 0 && largest(&o->decodes) == 0)
         return st_fail(err, STRETTO_E_USAGE, "nothing to measure: -p and -n are both 0");
     int rc = STRETTO_OK;
-    if (o->session.model || !o->roofline) rc = session_open_file(&w.s, cx, &w.session, err);
+    if (o->session.model || o->session.like || !o->roofline) rc = session_open_file(&w.s, cx, &w.session, err);
     if (!rc && w.s.gguf) rc = make_ids(&w, err);
     if (!rc) rc = run_all(&w, err);
     bool json = strcmp(format_of(o), "json") == 0;

@@ -690,6 +690,16 @@ class Like(support.CommandTest):
             self.assertTrue(all(p["ids_equal"] for p in report["prompts"]))
             self.assertTrue(os.path.getsize(folder + "/spike/spike.md") > 1000)
 
+    def test_bench_and_plan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for more in ([], ["--roofline"]):
+                done = self.stretto(folder, "bench", *self.SMALL, *more, "-p", "8", "-n", "2", "-r", "1", "--json")
+                self.assertEqual(done.returncode, DONE, done.stderr)
+                self.assertEqual([t["name"] for t in json.loads(done.stdout)["tests"]], ["pp8", "tg2"])
+            done = self.stretto(folder, "plan", *self.SMALL, "-p", "8", "-n", "2", "--json")
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            self.assertTrue(json.loads(done.stdout)["schedules"])
+
     def test_probe(self):
         words = ["--pairs", "1,3", "--arrangement", "one-unit", "--rounds", "2", "--quick", "--json"]
         with tempfile.TemporaryDirectory() as folder:
