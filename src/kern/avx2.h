@@ -115,6 +115,18 @@ ST_INLINE __m256i dot_signed(__m256i w, __m256i x) {
     return pairs_to_lanes(_mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)));
 }
 
+/* Across a vector, in one fixed order. */
+ST_INLINE float lanes256_sum(__m256 v) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+ST_INLINE float lanes256_max(__m256 v) {
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
+
 /* Fetches what will be needed AHEAD bytes later than the block at p, of `bytes`. The hardware does so too, but not far
  * enough to keep up while a block is unpacked; measured: 10 to 30 % when the other core is busy. Running past the end
  * of the weights does no harm. */

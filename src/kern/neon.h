@@ -47,18 +47,4 @@ ST_INLINE float32x4_t load_halves(const void *p) {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)));
 }
 
-/* The first n (0 to 3) of four floats, the others 0; such a rest goes through the same instructions as whole vectors,
- * so that an item's result does not depend on where it stands. */
-ST_INLINE float32x4_t load_rest(const float *p, uint32_t n) {
-    float v[4] = {0};
-    memcpy(v, p, n * sizeof(float));
-    return vld1q_f32(v);
-}
-
-ST_INLINE void store_rest(float *p, float32x4_t x, uint32_t n) {
-    float v[4];
-    vst1q_f32(v, x);
-    memcpy(p, v, n * sizeof(float));
-}
-
 #endif

@@ -1,76 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * Vector operations with AVX2. A rest of less than eight items goes through the same instructions, masked, so that an
- * item's result does not depend on where it stands. */
-#include "kern/math_avx2.h"
+ * Vector operations with AVX2. */
+#include "kern/quantize_avx2.h"
+#include "kern/vec_avx2.h"
 
 #include <math.h>
 
-/* The largest |x| of 32 floats, in all lanes; as bits: see largest() in ops_scalar.c. */
-ST_INLINE __m128 largest(__m256 a, __m256 b, __m256 c, __m256 d) {
+ST_INLINE void quantize(__m256 a, __m256 b, __m256 c, __m256 d, qtoken to) {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
-#define SIZE(v) _mm256_and_si256(_mm256_castps_si256(v), magnitude)
-    const __m256i top = _mm256_max_epi32(_mm256_max_epi32(SIZE(a), SIZE(b)), _mm256_max_epi32(SIZE(c), SIZE(d)));
+#define SIZE(v) _mm256_and_si256(_mm256_castps_si256(v), magnitude) /* as bits: see largest() in ops_scalar.c */
+    const __m256i sizes = _mm256_max_epi32(_mm256_max_epi32(SIZE(a), SIZE(b)), _mm256_max_epi32(SIZE(c), SIZE(d)));
 #undef SIZE
-    __m128i s = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
-    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    return _mm_castsi128_ps(_mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
-}
-
-/* One token's part of a block: see st_panel. */
-typedef struct qtoken {
-    int8_t *q;
-    float *d, *ds;
-    int16_t *sums;
-} qtoken;
-
-ST_INLINE void quantize_block(__m256 a, __m256 b, __m256 c, __m256 d, qtoken to) {
-    const __m128 top = largest(a, b, c, d), all = _mm_set1_ps(127);
-    const __m128 fine =
-        _mm_and_ps(_mm_cmpgt_ps(top, _mm_set1_ps(ST_QUANT_TINY)), _mm_cmplt_ps(top, _mm_set1_ps(INFINITY)));
-    const __m256 by = _mm256_broadcastss_ps(_mm_div_ps(all, top)), keep = _mm256_broadcastss_ps(fine);
+    const __m128 top = largest_lane(sizes);
+    const __m256 by = _mm256_broadcastss_ps(scale_of(top)), keep = _mm256_broadcastss_ps(is_fine(top));
 #define ROUNDED(v) _mm256_cvtps_epi32(_mm256_and_ps(_mm256_mul_ps(v, by), keep))
     const __m256i low = _mm256_packs_epi32(ROUNDED(a), ROUNDED(b)), high = _mm256_packs_epi32(ROUNDED(c), ROUNDED(d));
 #undef ROUNDED
     /* packs works in halves: put the groups of four back in order */
-    const __m256i bytes =
-        _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256((__m256i *)to.q, bytes);
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
-    const __m256i twos = add16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
-    const __m256i halves = add16(twos, _mm256_shuffle_epi32(twos, 0x4e)); /* in every lane the two sums of its half */
-    const __m128i four = _mm_unpacklo_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
-    _mm_storel_epi64((__m128i *)to.sums, four);
-    const __m128i two = _mm_madd_epi16(four, _mm_set1_epi16(1));
-    const __m128 total = _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1))),
-                 scale = _mm_div_ps(top, all);
-    _mm_store_ss(to.d, scale);
-    _mm_store_ss(to.ds, _mm_mul_ss(scale, total));
+    store_block(_mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)),
+                top, to);
+}
+
+ST_INLINE void quantize_whole(const float *x, uint32_t n, qtoken to) {
+    (void)n;
+    quantize(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16), _mm256_loadu_ps(x + 24), to);
 }
 
 /* The last, incomplete block. */
 static void quantize_rest(const float *x, uint32_t n, qtoken to) {
-#define PART(from) _mm256_maskload_ps(x + (from), first_lanes(n > (from) ? n - (from) : 0))
-    quantize_block(PART(0), PART(8), PART(16), PART(24), to);
+#define PART(from) vec_load_first(x + (from), n > (from) ? n - (from) : 0)
+    quantize(PART(0), PART(8), PART(16), PART(24), to);
 #undef PART
 }
 
 void st_quantize_avx2(const st_panel *panel, uint32_t block_lo, uint32_t block_hi) {
-    const uint32_t n = panel->n;
-    for (uint32_t b = block_lo; b < block_hi; b++) {
-        uint8_t *block = panel->quant + (size_t)b * n * ST_QBLOCK_BYTES;
-        float *d = (float *)(block + 32 * (size_t)n), *ds = d + n;
-        int16_t *sums = (int16_t *)(ds + n);
-        const uint32_t left = panel->cols - 32 * b;
-        for (uint32_t t = 0; t < n; t++) {
-            const float *x = panel->x + t * panel->stride + 32 * b;
-            const qtoken to = {(int8_t *)block + 32 * t, d + t, ds + t, sums + 4 * t};
-            if (left < 32)
-                quantize_rest(x, left, to);
-            else
-                quantize_block(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
-                               _mm256_loadu_ps(x + 24), to);
-        }
-    }
+    quantize_blocks(panel, block_lo, block_hi, quantize_whole, quantize_rest);
 }
 
 /* Products of a and b, summed in four chains of eight. */
@@ -90,76 +53,7 @@ ST_INLINE float dot(const float *a, const float *b, uint32_t n) {
     return lanes_sum(_mm256_add_ps(_mm256_add_ps(s0, s1), _mm256_add_ps(s2, s3)));
 }
 
-float st_dot_avx2(const float *a, const float *b, uint32_t n) { return dot(a, b, n); }
-
-void st_rms_norm_avx2(float *out, const float *x, const float *weight, uint32_t n, float eps) {
-    const float factor = (float)(1 / sqrt((double)dot(x, x, n) / n + eps));
-    const __m256 by = _mm256_set1_ps(factor);
-    uint32_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m256 v = _mm256_mul_ps(_mm256_loadu_ps(x + i), by);
-        _mm256_storeu_ps(out + i, weight ? _mm256_mul_ps(v, _mm256_loadu_ps(weight + i)) : v);
-    }
-    for (; i < n; i++) out[i] = x[i] * factor * (weight ? weight[i] : 1);
-}
-
-void st_add_avx2(float *x, const float *y, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(x + i, _mm256_add_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
-    for (; i < n; i++) x[i] += y[i];
-}
-
-void st_scale_avx2(float *x, float by, uint32_t n) {
-    const __m256 f = _mm256_set1_ps(by);
-    uint32_t i = 0;
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(x + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), f));
-    for (; i < n; i++) x[i] *= by;
-}
-
-void st_softcap_avx2(float *x, uint32_t n, float cap) {
-    const __m256 c = _mm256_set1_ps(cap);
-    uint32_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(x + i, _mm256_mul_ps(c, tanh_avx2(_mm256_div_ps(_mm256_loadu_ps(x + i), c))));
-    if (i < n) {
-        const __m256i m = first_lanes(n - i);
-        _mm256_maskstore_ps(x + i, m, _mm256_mul_ps(c, tanh_avx2(_mm256_div_ps(_mm256_maskload_ps(x + i, m), c))));
-    }
-}
-
-/* x / (1 + e^-x) */
-ST_INLINE __m256 silu(__m256 x) {
-    const __m256 e = exp_avx2(_mm256_xor_ps(x, _mm256_set1_ps(-0.0f)));
-    return _mm256_div_ps(x, _mm256_add_ps(e, _mm256_set1_ps(1)));
-}
-
-/* x / (1 + e^(-2 z)): see gelu_tanh() in ops_scalar.c. */
-ST_INLINE __m256 gelu_tanh(__m256 x) {
-    const __m256 cube = _mm256_mul_ps(_mm256_mul_ps(x, x), x);
-    const __m256 inner = _mm256_fmadd_ps(cube, _mm256_set1_ps(0.044715f), x);
-    const __m256 e = exp_avx2(_mm256_mul_ps(inner, _mm256_set1_ps(-1.5957691216057308f)));
-    return _mm256_div_ps(x, _mm256_add_ps(e, _mm256_set1_ps(1)));
-}
-
-typedef __m256 activation_fn(__m256 x);
-
-ST_INLINE void gate_all(activation_fn *act, float *gate, const float *up, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(gate + i, _mm256_mul_ps(act(_mm256_loadu_ps(gate + i)), _mm256_loadu_ps(up + i)));
-    if (i < n) {
-        const __m256i m = first_lanes(n - i);
-        _mm256_maskstore_ps(gate + i, m,
-                            _mm256_mul_ps(act(_mm256_maskload_ps(gate + i, m)), _mm256_maskload_ps(up + i, m)));
-    }
-}
-
-void st_gate_avx2(enum st_activation act, float *gate, const float *up, uint32_t n) {
-    if (act == ST_SILU)
-        gate_all(silu, gate, up, n);
-    else
-        gate_all(gelu_tanh, gate, up, n);
-}
+#include "kern/vec_ops.inc"
 
 /* Pairs (2i, 2i + 1), four at a time: x c -+ swapped x s. */
 ST_INLINE uint32_t rope_neighbours(float *x, const float *cos_sin, uint32_t n_pairs) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Vector operations with NEON, for all tables of arm64. */
-#include "kern/math_neon.h"
+#include "kern/vec_neon.h"
 
 #include <math.h>
 
@@ -80,74 +80,13 @@ ST_INLINE float dot(const float *a, const float *b, uint32_t n) {
         s7 = vfmaq_f32(s7, vld1q_f32(a + i + 28), vld1q_f32(b + i + 28));
     }
     for (; i + 4 <= n; i += 4) s0 = vfmaq_f32(s0, vld1q_f32(a + i), vld1q_f32(b + i));
-    if (i < n) s1 = vfmaq_f32(s1, load_rest(a + i, n - i), load_rest(b + i, n - i));
+    if (i < n) s1 = vfmaq_f32(s1, vec_load_first(a + i, n - i), vec_load_first(b + i, n - i));
     s0 = vaddq_f32(vaddq_f32(s0, s1), vaddq_f32(s2, s3));
     s4 = vaddq_f32(vaddq_f32(s4, s5), vaddq_f32(s6, s7));
     return vaddvq_f32(vaddq_f32(s0, s4));
 }
 
-float st_dot_neon(const float *a, const float *b, uint32_t n) {
-    return dot(a, b, n);
-}
-
-void st_rms_norm_neon(float *out, const float *x, const float *weight, uint32_t n, float eps) {
-    const float by = (float)(1 / sqrt((double)dot(x, x, n) / n + eps));
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const float32x4_t v = vmulq_n_f32(vld1q_f32(x + i), by);
-        vst1q_f32(out + i, weight ? vmulq_f32(v, vld1q_f32(weight + i)) : v);
-    }
-    for (; i < n; i++) out[i] = x[i] * by * (weight ? weight[i] : 1);
-}
-
-void st_add_neon(float *x, const float *y, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) vst1q_f32(x + i, vaddq_f32(vld1q_f32(x + i), vld1q_f32(y + i)));
-    for (; i < n; i++) x[i] += y[i];
-}
-
-void st_scale_neon(float *x, float by, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) vst1q_f32(x + i, vmulq_n_f32(vld1q_f32(x + i), by));
-    for (; i < n; i++) x[i] *= by;
-}
-
-ST_INLINE float32x4_t softcap(float32x4_t x, float32x4_t cap) {
-    return vmulq_f32(cap, tanh_neon(vdivq_f32(x, cap)));
-}
-
-void st_softcap_neon(float *x, uint32_t n, float cap) {
-    const float32x4_t c = vdupq_n_f32(cap);
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) vst1q_f32(x + i, softcap(vld1q_f32(x + i), c));
-    if (i < n) store_rest(x + i, softcap(load_rest(x + i, n - i), c), n - i);
-}
-
-/* x / (1 + e^-x) */
-ST_INLINE float32x4_t silu(float32x4_t x) {
-    return vdivq_f32(x, vaddq_f32(exp_neon(vnegq_f32(x)), vdupq_n_f32(1)));
-}
-
-/* x / (1 + e^(-2 z)): see gelu_tanh() in ops_scalar.c. */
-ST_INLINE float32x4_t gelu_tanh(float32x4_t x) {
-    const float32x4_t cube = vmulq_f32(vmulq_f32(x, x), x), inner = vfmaq_n_f32(x, cube, 0.044715f);
-    return vdivq_f32(x, vaddq_f32(exp_neon(vmulq_n_f32(inner, -1.5957691216057308f)), vdupq_n_f32(1)));
-}
-
-typedef float32x4_t activation_fn(float32x4_t x);
-
-ST_INLINE void gate_all(activation_fn *act, float *gate, const float *up, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) vst1q_f32(gate + i, vmulq_f32(act(vld1q_f32(gate + i)), vld1q_f32(up + i)));
-    if (i < n) store_rest(gate + i, vmulq_f32(act(load_rest(gate + i, n - i)), load_rest(up + i, n - i)), n - i);
-}
-
-void st_gate_neon(enum st_activation act, float *gate, const float *up, uint32_t n) {
-    if (act == ST_SILU)
-        gate_all(silu, gate, up, n);
-    else
-        gate_all(gelu_tanh, gate, up, n);
-}
+#include "kern/vec_ops.inc"
 
 /* a, b turned by the angle of cos_sin: pairs of (cos, sin). */
 ST_INLINE float32x4x2_t turned(float32x4_t a, float32x4_t b, const float *cos_sin) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What memory and arithmetic give with AVX2. */
-#include "kern/avx2.h"
-#include "kern/math_avx2.h"
+#include "kern/vec_avx2.h"
+#include "kern/vec_avx2.h"
 
 uint64_t st_stream_avx2(const uint8_t *data, size_t bytes) {
     __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
