@@ -155,11 +155,10 @@ ST_INLINE pair tile_q8_0(pair acc, const uint8_t *tile, const uint8_t *x) {
     return add_scaled(acc, byte_dots(tile + ST_HALVES, x), load_halves(tile), load_halves(tile + 16), x);
 }
 
-/* 16-bit products of the non-linear 4-bit values `code` stands for. */
-ST_INLINE __m256i iq4_products(__m256i code, __m256i x) {
+/* 16-bit products of the non-linear 4-bit values `code` stands for, of -127 to 113; x goes in as its size. */
+ST_INLINE __m256i iq4_products(__m256i code, __m256i x, __m256i size) {
     const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)st_iq4_values));
-    const __m256i w = _mm256_shuffle_epi8(table, code);
-    return _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+    return _mm256_maddubs_epi16(size, _mm256_sign_epi8(_mm256_shuffle_epi8(table, code), x));
 }
 
 /* Dot products of a block, each pair of 16-bit products times `by`. */
@@ -168,11 +167,12 @@ ST_INLINE ipair iq4_dots(const uint8_t *v, const uint8_t *x, __m256i by_lo, __m2
 #define STEP(j)                                                                                                        \
     {                                                                                                                  \
         const __m256i a = broadcast4(x + 4 * (j)), b = broadcast4(x + 16 + 4 * (j));                                   \
+        const __m256i a_size = _mm256_abs_epi8(a), b_size = _mm256_abs_epi8(b);                                        \
         const __m256i w_lo = load256(v + 64 * (j)), w_hi = load256(v + 64 * (j) + 32);                                 \
-        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(low_nibbles(w_lo), a), by_lo));                              \
-        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(low_nibbles(w_hi), a), by_hi));                              \
-        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(high_nibbles(w_lo), b), by_lo));                             \
-        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(high_nibbles(w_hi), b), by_hi));                             \
+        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(low_nibbles(w_lo), a, a_size), by_lo));                      \
+        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(low_nibbles(w_hi), a, a_size), by_hi));                      \
+        s.lo = add32(s.lo, _mm256_madd_epi16(iq4_products(high_nibbles(w_lo), b, b_size), by_lo));                     \
+        s.hi = add32(s.hi, _mm256_madd_epi16(iq4_products(high_nibbles(w_hi), b, b_size), by_hi));                     \
     }
     STEP(0)
     STEP(1)
@@ -285,39 +285,63 @@ ST_INLINE pair tile_q6_k(pair acc, const uint8_t *tile, const uint8_t *x) {
     return acc;
 }
 
-/* Sixteen columns of 8 rows as 16-bit sums: 3 * 127 * 2 * 4 is far from overflow. */
-ST_INLINE __m256i two_bit_sums(__m256i v, const uint8_t *x) {
-    const __m256i three = _mm256_set1_epi8(3);
-    const __m256i a = _mm256_maddubs_epi16(_mm256_and_si256(v, three), broadcast4(x));
-    const __m256i b = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 2), three), broadcast4(x + 4));
-    const __m256i c = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 4), three), broadcast4(x + 8));
-    const __m256i d = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(v, 6), three), broadcast4(x + 12));
-    return add16(add16(a, b), add16(c, d));
+/* Sixteen columns of 8 rows, times their scale. The odd values of a byte stay where they are in their nibble, so that
+ * their sums, up to 4 * 3 * 127 * 2 * 2, are four times as large. */
+ST_INLINE __m256i two_dots(const uint8_t *p, __m256i x0, __m256i x1, __m256i x2, __m256i x3, __m256i by) {
+    const __m256i v = load256_once(p), high = _mm256_srli_epi16(v, 4);
+    const __m256i even = add16(_mm256_maddubs_epi16(BITS(v, 3), x0), _mm256_maddubs_epi16(BITS(high, 3), x2));
+    const __m256i odd = add16(_mm256_maddubs_epi16(BITS(v, 12), x1), _mm256_maddubs_epi16(BITS(high, 12), x3));
+    return _mm256_madd_epi16(add16(even, _mm256_srai_epi16(odd, 2)), by);
 }
 
-/* Eight rows of a block of 32; `head` has their scales and minima, `v` their values. */
-ST_INLINE __m256 half_block_q2_k(__m256 acc, __m256 d, __m256 dmin, const uint8_t *head, const uint8_t *v,
-                                 const uint8_t *x) {
-    const __m256 dx = _mm256_castsi256_ps(broadcast4(x + X_D));
-    const __m256i low = _mm256_set1_epi16(15), h0 = byte_pairs(head), h1 = byte_pairs(head + 16);
-    const __m256i dot = add32(_mm256_madd_epi16(two_bit_sums(load256(v), x), _mm256_and_si256(h0, low)),
-                              _mm256_madd_epi16(two_bit_sums(load256(v + 64), x + 16), _mm256_and_si256(h1, low)));
-    const __m256i min = add32(_mm256_madd_epi16(_mm256_srli_epi16(h0, 4), broadcast4(x + X_SUMS)),
-                              _mm256_madd_epi16(_mm256_srli_epi16(h1, 4), broadcast4(x + X_SUMS + 4)));
-    acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, dx), acc);
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(min), _mm256_mul_ps(dmin, dx), acc);
+/* The sums of the activations of both halves of the block, as 16-bit pairs. */
+ST_INLINE __m256i half_sums(const uint8_t *x) {
+    int64_t v;
+    memcpy(&v, x + X_SUMS, sizeof(v));
+    const __m256i take = _mm256_set1_epi64x(0x0504010005040100);
+    return _mm256_shuffle_epi8(pairs_to_lanes(_mm256_set1_epi64x(v)), take);
+}
+
+/* Of the pairs of 16 bits in the lanes of v, the first or the second, twice. */
+ST_INLINE __m256i first_twice(__m256i v) {
+    return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0d0c0d0c09080908, 0x0504050401000100)));
+}
+ST_INLINE __m256i second_twice(__m256i v) {
+    return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0f0e0f0e0b0a0b0a, 0x0706070603020302)));
+}
+
+ST_INLINE pair block_q2_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
+    const __m256i low = _mm256_set1_epi16(15);
+    const __m128i first = _mm_loadu_si128((const __m128i *)head),
+                  second = _mm_loadu_si128((const __m128i *)(head + 16));
+    __m256i by_lo = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(first, second));
+    __m256i by_hi = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(first, second));
+    const __m256i sums = half_sums(x);
+    ipair min = {_mm256_madd_epi16(_mm256_srli_epi16(by_lo, 4), sums),
+                 _mm256_madd_epi16(_mm256_srli_epi16(by_hi, 4), sums)};
+    HOLD(min.lo);
+    HOLD(min.hi);
+    by_lo = _mm256_and_si256(by_lo, low);
+    by_hi = _mm256_and_si256(by_hi, low);
+    __m256i x0 = broadcast4(x), x1 = broadcast4(x + 4), x2 = broadcast4(x + 8), x3 = broadcast4(x + 12);
+    ipair dot = {two_dots(v, x0, x1, x2, x3, first_twice(by_lo)), two_dots(v + 32, x0, x1, x2, x3, first_twice(by_hi))};
+    HOLD(dot.lo);
+    HOLD(dot.hi);
+    x0 = broadcast4(x + 16), x1 = broadcast4(x + 20), x2 = broadcast4(x + 24), x3 = broadcast4(x + 28);
+    dot.lo = add32(dot.lo, two_dots(v + 64, x0, x1, x2, x3, second_twice(by_lo)));
+    HOLD(dot.lo);
+    dot.hi = add32(dot.hi, two_dots(v + 96, x0, x1, x2, x3, second_twice(by_hi)));
+    acc = add_scaled(acc, dot, s.d_lo, s.d_hi, x);
+    return add_scaled(acc, min, s.dmin_lo, s.dmin_hi, x);
 }
 
 ST_INLINE pair tile_q2_k(pair acc, const uint8_t *tile, const uint8_t *x) {
     const scales_k s = load_scales_k(tile);
     const uint8_t *p = tile + 2 * ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q2_K) {
+    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q2_K, x += 2 * ST_QBLOCK_BYTES) {
         fetch_ahead(p, ST_CHUNK_Q2_K);
-        for (uint32_t b = 0; b < 2; b++, x += ST_QBLOCK_BYTES) {
-            const uint8_t *head = p + 32 * b, *v = p + 64 + 2 * ST_VECTOR * b;
-            acc.lo = half_block_q2_k(acc.lo, s.d_lo, s.dmin_lo, head, v, x);
-            acc.hi = half_block_q2_k(acc.hi, s.d_hi, s.dmin_hi, head + 8, v + 32, x);
-        }
+        acc = block_q2_k(acc, s, p, p + 64, x);
+        acc = block_q2_k(acc, s, p + 32, p + 64 + 2 * ST_VECTOR, x + ST_QBLOCK_BYTES);
     }
     return acc;
 }
