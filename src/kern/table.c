@@ -28,7 +28,7 @@ static bool runs_avx2(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-/* The integer dot product and what is used around it: Intel since Ice Lake, AMD since Zen 4. */
+/* The integer dot product and what is used around it: Intel since Cascade Lake, AMD since Zen 4. */
 static bool runs_avx512(void) {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
