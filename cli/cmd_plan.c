@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "input.h"
 #include "json_out.h"
+#include "outputs.h"
 #include "plan_check.h"
 #include "plan_measure.h"
 #include "report/plan_report.h"
-#include "report/sink.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -160,6 +160,8 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc && w->o->save_costs) rc = st_sink_open(&w->costs_file, w->o->save_costs, err);
     if (!rc && w->o->trace) rc = st_sink_open(&w->trace_file, w->o->trace, err);
     if (!rc && w->o->html) rc = st_sink_open(&w->page_file, w->o->html, err);
+    st_sink *const sinks[] = {w->schedule_file, w->costs_file, w->trace_file, w->page_file};
+    if (!rc) rc = cli_sinks_differ(sinks, sizeof sinks / sizeof *sinks, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
     stretto_error stopped = {0};

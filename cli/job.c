@@ -138,8 +138,9 @@ static bool value_text(st_buf *out, const cli_option *o, json_t *value) {
     case CLI_NUMBER:
         return add_number(out, value);
     case CLI_COUNTS:
-    case CLI_CHOICES:
         return json_is_array(value) ? add_list(out, value) : add_word(out, value);
+    case CLI_CHOICES: /* a text may hold several, as on the command line */
+        return json_is_array(value) ? add_list(out, value) : add_string(out, value);
     case CLI_CHOICE:
         return add_string(out, value);
     default:

@@ -169,8 +169,9 @@ int cli_option_set(const cli_option *o, const char *text, void *options, stretto
         return set_choice(o, text, (const char **)(void *)field, err);
     case CLI_SEED: {
         char *end;
-        bool good = read_unsigned(text, &end, (uint64_t *)(void *)field) == 0 && !*end;
-        return good ? STRETTO_OK : bad_value(o, text, "a whole number", err);
+        uint64_t *seed = (void *)field; /* no larger than JSON's integers: the seed told is the one used */
+        bool good = read_unsigned(text, &end, seed) == 0 && !*end && *seed <= INT64_MAX;
+        return good ? STRETTO_OK : bad_value(o, text, "a whole number below 2^63", err);
     }
     case CLI_TARGET:
     case CLI_FOLDER:

@@ -29,15 +29,28 @@ int cli_make_folders(const char *folder, stretto_error *err) {
     return STRETTO_OK;
 }
 
+int cli_sinks_differ(st_sink *const *sinks, unsigned n, stretto_error *err) {
+    for (unsigned i = 1; i < n; i++) {
+        for (unsigned k = 0; sinks[i] && k < i; k++) {
+            if (sinks[k] && st_sink_same(sinks[k], sinks[i]))
+                return st_fail(err, STRETTO_E_USAGE, "two results cannot go to one file: %.200s and %.200s",
+                               st_sink_path(sinks[k]), st_sink_path(sinks[i]));
+        }
+    }
+    return STRETTO_OK;
+}
+
 int cli_outputs_open(cli_outputs *outputs, unsigned i, const char *folder, const char *name, const char *file,
                      stretto_error *err) {
-    if (file) return st_sink_open(&outputs->sink[i], file, err);
-    if (!folder) return STRETTO_OK;
+    if (!file && !folder) return STRETTO_OK;
     st_buf path = {0};
-    st_buf_printf(&path, "%s/%s", folder, name);
+    if (file)
+        st_buf_text(&path, file);
+    else
+        st_buf_printf(&path, "%s/%s", folder, name);
     int rc = path.failed ? st_fail_memory(err, "a path", path.len) : st_sink_open(&outputs->sink[i], path.data, err);
     st_buf_free(&path);
-    return rc;
+    return rc ? rc : cli_sinks_differ(outputs->sink, OUTPUTS_MAX, err);
 }
 
 int cli_outputs_put(const cli_outputs *outputs, unsigned i, const st_buf *text, int before, stretto_error *err) {

@@ -17,9 +17,13 @@ typedef struct cli_outputs {
 int cli_make_folders(const char *folder, stretto_error *err);
 
 /* Opens sink i for `file` or, where that is NULL, for `name` in the folder; neither: nothing is wanted. STRETTO_E_IO
- * names what cannot be written. Closed by cli_outputs_close whatever is returned. */
+ * names what cannot be written, STRETTO_E_USAGE a file that another sink is of. Closed by cli_outputs_close whatever is
+ * returned. */
 int cli_outputs_open(cli_outputs *outputs, unsigned i, const char *folder, const char *name, const char *file,
                      stretto_error *err);
+
+/* STRETTO_E_USAGE where two of n sinks, just opened, are of one file. NULL sinks are fine. */
+int cli_sinks_differ(st_sink *const *sinks, unsigned n, stretto_error *err);
 
 /* Puts text into sink i, if it is wanted, even when another could not be written: `before` is the outcome so far, which
  * is returned unless this is the first failure. */

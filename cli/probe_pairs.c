@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 
-#include <stdio.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int add_pair(probe_plan *plan, uint32_t a, uint32_t b, stretto_error *err) {
@@ -51,18 +52,29 @@ static int add_default(probe_plan *plan, stretto_error *err) {
     return add_pair(plan, (most < next ? most : next) + 1, (most < next ? next : most) + 1, err);
 }
 
+/* The number at *at, which moves behind it and the spaces around it; one too large for a chunk becomes the largest. */
+static bool read_chunk(const char **at, uint32_t *number) {
+    char *end;
+    *at += strspn(*at, " ");
+    if (!isdigit((unsigned char)**at)) return false; /* strtoull would take a sign */
+    unsigned long long value = strtoull(*at, &end, 10);
+    *number = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    *at = end + strspn(end, " ");
+    return true;
+}
+
 static int add_listed(probe_plan *plan, const char *text, stretto_error *err) {
     const char *at = text;
     while (*at) {
-        unsigned a, b;
-        int used = 0;
-        if (sscanf(at, " %5u , %5u %n", &a, &b, &used) != 2 || used == 0) {
+        uint32_t a, b;
+        const char *end = at;
+        if (!read_chunk(&end, &a) || *end++ != ',' || !read_chunk(&end, &b)) {
             return st_fail(err, STRETTO_E_USAGE,
                            "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.60s\"", text);
         }
         int rc = add_pair(plan, a, b, err);
         if (rc) return rc;
-        at += used;
+        at = end;
         if (*at == ';') at++;
     }
     return plan->n_pairs ? STRETTO_OK : st_fail(err, STRETTO_E_USAGE, "--pairs is empty");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/nearest.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static unsigned least3(unsigned a, unsigned b, unsigned c) {
 /* Edits (insert, delete, replace, swap of neighbours) that turn a into b: optimal string alignment, three rows. */
 static unsigned edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
-    if (n > WORD_MAX || m > WORD_MAX) return WORD_MAX + 1;
+    if (n > WORD_MAX || m > WORD_MAX) return UINT_MAX;
     unsigned rows[3][WORD_MAX + 1];
     for (unsigned j = 0; j <= m; j++) rows[0][j] = j;
     for (unsigned i = 1; i <= n; i++) {

@@ -29,12 +29,13 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
         const st_probe_row *row = &record->rows[i];
         char pair[ST_PAIR_TEXT];
         st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, row), row->arrangement->title);
+        const st_interval *in = st_row_decisive(row);
         if (row->n_rounds == 0)
             st_buf_text(out, "not measured.\n");
         else
-            st_buf_printf(out, "**%s** (overlap factor %.2f, 95 %% interval %.2f to %.2f).\n",
-                          st_overlap_name(row->verdict), st_hundredths(row->overlap.value),
-                          st_hundredths(row->overlap.lo), st_hundredths(row->overlap.hi));
+            st_buf_printf(out, "**%s** (overlap factor %s%.2f, 95 %% interval %.2f to %.2f).\n",
+                          st_overlap_name(row->verdict), row->one_unit ? "against one queue " : "",
+                          st_hundredths(in->value), st_hundredths(in->lo), st_hundredths(in->hi));
     }
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         n = st_rows_of_pair(record, i);
@@ -116,7 +117,10 @@ static void results(st_buf *out, const st_probe_row *rows, size_t n) {
         for (unsigned side = 0; side < 2; side++) {
             if (!rows[i].cold_ns[side]) continue;
             st_figure_ms(cold[side], (double)rows[i].cold_ns[side]);
-            st_buf_printf(out, "; first call of %s %s ms", rows[i].name[side], cold[side]);
+            if (rows[i].k && side == 1)
+                st_buf_printf(out, "; first call of %u tokens %s ms", rows[i].k, cold[side]);
+            else
+                st_buf_printf(out, "; first call of %s %s ms", rows[i].name[side], cold[side]);
         }
         st_buf_text(out, ".\n");
     }

@@ -128,13 +128,18 @@ static void machine_line(st_buf *out, const st_probe_record *record) {
     for (size_t i = 0; i < record->n_peaks; i++)
         if (!most || record->peaks[i].gb_per_s > most->gb_per_s) most = &record->peaks[i];
     st_figure reads, does, join;
+    st_buf line = {0};
     if (most)
-        st_buf_printf(out, "%s reads %s GB/s, %s Gmac/s a thread", most->unit, st_figure_of(reads, most->gb_per_s),
+        st_buf_printf(&line, "%s reads %s GB/s, %s Gmac/s a thread", most->unit, st_figure_of(reads, most->gb_per_s),
                       st_figure_of(does, most->gmac_per_s / most->n_threads));
     if (record->join_ns > 0)
-        st_buf_printf(out, "%sjoining and dispatch %s us a pair", most ? "; " : "",
+        st_buf_printf(&line, "%sjoining and dispatch %s us a pair", most ? "; " : "",
                       st_figure_of(join, record->join_ns / 1e3));
-    if (most || record->join_ns > 0) st_buf_text(out, "\n");
+    if (line.data) {
+        st_text_wrap(out, line.data, 0, 2, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    st_buf_free(&line);
 }
 
 void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *origin, bool color) {

@@ -94,6 +94,12 @@ const char *st_sink_path(const st_sink *sink) {
     return sink->path;
 }
 
+bool st_sink_same(const st_sink *a, const st_sink *b) {
+    struct stat x, y;
+    if (!*a->temp || !*b->temp || fstat(a->fd, &x) != 0 || fstat(b->fd, &y) != 0) return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 void st_sink_close(st_sink *sink) {
     if (!sink) return;
     if (sink->fd >= 0) close(sink->fd);

@@ -22,6 +22,9 @@ int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err);
 
 const char *st_sink_path(const st_sink *sink);
 
+/* Whether both would replace the same file; devices and pipes take what several write. */
+bool st_sink_same(const st_sink *a, const st_sink *b);
+
 /* Removes what is temporary. NULL is fine. */
 void st_sink_close(st_sink *sink);
 

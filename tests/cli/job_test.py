@@ -59,6 +59,24 @@ class Job(support.CommandTest):
         got = self.done_json(*words, "--arrangement", "async,one-unit")
         self.assertEqual({row["arrangement"] for row in got["pairs"]}, {"one-unit", "async"})
 
+    def test_what_is_written_is_read(self):
+        """Several arrangements are one text on the command line, and so in the job that it writes."""
+        job = self.folder / "written.json"
+        words = ["-m", LLAMA, "--rounds", "2", "--quick", "--pairs", "1,3 2,4", "--cache", "warm"]
+        words += ["--arrangement", "async,one-unit", "--seed", str(2**63 - 1)]
+        given = self.done_json("probe", *words, "--write-job", job)
+        again = self.done_json("probe", job)
+        for got in (given, again):
+            self.assertEqual({row["arrangement"] for row in got["pairs"]}, {"one-unit", "async"})
+            self.assertEqual(got["seed"], 2**63 - 1)
+        self.fails(REFUSED, "probe", self.job(arrangement="async,magic"), says=["arrangement", "magic"])
+
+    def test_a_key_that_is_like_none(self):
+        result = support.run("probe", self.job({"k" * 5000: 1}))
+        self.assertEqual(result.returncode, REFUSED)
+        self.assertIn(b"unknown key", result.stderr)
+        self.assertNotIn(b"did you mean", result.stderr)
+
     def test_the_command_line_wins(self):
         job = self.job(pairs=[[2, 4]], arrangement="one-unit", seed=9)
         for words in ((job, "--seed", "3", "--pairs", "1,3"), ("--seed", "3", "--pairs", "1,3", job)):

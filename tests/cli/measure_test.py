@@ -478,6 +478,10 @@ class Probe(support.CommandTest):
         self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "2,2", says="chunk 2 twice")
         self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1", says="1,3")
         self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1,3x", says="1,3x")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1,300002", says="no chunk 300002")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "1,000032,4", says="no chunk 32")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--pairs", "-1,3", says="-1,3")
+        self.fails(USAGE, "probe", "-m", LLAMA, "--seed", str(2**63), says=["--seed", "2^63"])
         self.fails(USAGE, "probe", "-m", LLAMA, "--chunks", "1", says="two chunks")
         self.fails(USAGE, "probe", "-m", LLAMA, "--arrangement", "magic", says=["magic", "one-unit"])
         self.fails(USAGE, "probe", "-m", LLAMA, "--budget", "soon", says="soon")
@@ -579,6 +583,16 @@ class Probe(support.CommandTest):
                 self.assertTrue(json.load(file)["interrupted"])
             with open(trace, encoding="utf-8") as file:
                 self.assertTrue(json.load(file)["traceEvents"])
+
+    def test_two_results_in_one_file(self):
+        """Refused before anything is measured, however the file is named."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page")
+            for words in (["--html", page, "--trace", os.path.join(folder, ".", "page")],
+                          ["-o", folder, "--trace", os.path.join(folder, "probe.json")]):
+                self.fails(USAGE, "probe", "-m", LLAMA, "--quick", *words, says="cannot go to one file")
+            self.fails(USAGE, "plan", "-m", LLAMA, "--html", page, "--trace", page, says="cannot go to one file")
+            self.assertEqual(os.listdir(folder), [])
 
     def test_full_disk_for_a_trace(self):
         result = support.run(

@@ -154,7 +154,8 @@ static void markdown_begins_with_the_verdict(void **state) {
     st_probe_markdown(&out, &r.record, &origin);
     static const char *const parts[] = {
         "# Overlap probe\n\nDate: 2023-11-14. Stretto 1.2.3.\n",
-        "## TL;DR\n\n- 1 || 3, one unit: **serialises** (overlap factor 0.00, 95 % interval 0.00 to 0.00).\n",
+        "## TL;DR\n\n- 1 || 3, one unit: **serialises** (overlap factor against one queue 0.00, 95 % interval 0.00 to "
+        "0.00).\n",
         "- 1 || 3, two threads: not measured.\n",
         "- 1 || 3, worth it for one stream: **no**, the steps depend on each other.\n",
         "## Methodology\n\n- Host: A processor, 2 cores, AVX2; Linux 6.1.\n",
@@ -277,15 +278,59 @@ static void csv_has_a_line_for_each_arm(void **state) {
     rig r;
     tiny_probe(&r);
     r.record.rows[1].name[0][0] = '"';
+    r.record.rows[1].rounds[9].process = 1;
     st_buf out = {0};
     st_probe_csv(&out, &r.record);
     unsigned lines = 0;
     for (const char *at = out.data; *at; at++) lines += *at == '\n';
     assert_int_equal(lines, 1 + 10 * 5 + 10 * 4);
     assert_non_null(strstr(out.data, "1,3,one-unit,cpu:0+1,cpu:0+1,0,"));
-    assert_non_null(strstr(out.data, ",parallel,2100000,0,900000,900000,2100000,0,0,0\n"));
+    assert_non_null(strstr(out.data, ",parallel,2100000,0,900000,900000,2100000,0,0,0,0\n"));
     assert_non_null(strstr(out.data, "\"\"\"\",3,two-units,cpu:0,cpu:1,9,"));
+    assert_string_equal(out.data + out.len - 5, ",0,1\n");
     st_buf_free(&out);
+    rig_close(&r);
+}
+
+/* What decides is what the first lines say, and a batch's calls are told by their tokens. */
+static void markdown_tells_what_decides(void **state) {
+    (void)state;
+    rig r;
+    tiny_probe(&r);
+    st_probe_row *row = &r.record.rows[0];
+    row->overlap = (st_interval){-0.18, -0.62, -0.01};
+    row->overlap_unit = (st_interval){-0.03, -0.63, 0.23};
+    row[1].arrangement = st_arrangement_find("batch-2", NULL);
+    row[1].k = 2;
+    row[1].name[1][0] = 0;
+    row[1].cold_ns[1] = 2670000;
+    st_buf out = {0};
+    st_probe_markdown(&out, &r.record, &origin);
+    assert_non_null(strstr(out.data, "(overlap factor against one queue -0.03, 95 % interval -0.63 to 0.23)"));
+    assert_non_null(strstr(out.data, "; first call of 2 tokens 2.67 ms"));
+    assert_null(strstr(out.data, "first call of  "));
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
+/* The longest numbers that machines have do not make a line longer than a terminal. */
+static void lines_fit_into_80_columns(void **state) {
+    (void)state;
+    rig r;
+    tiny_probe(&r);
+    st_unit_peaks peaks = {.unit = "cpu:0+1", .gb_per_s = 20.8, .gmac_per_s = 153.2, .n_threads = 2};
+    st_unit_peaks *own = r.record.peaks;
+    size_t n = r.record.n_peaks;
+    r.record.peaks = &peaks;
+    r.record.n_peaks = 1;
+    r.record.join_ns = 671;
+    st_buf out = {0};
+    st_probe_text(&out, &r.record, &origin, false);
+    assert_non_null(strstr(out.data, "cpu:0+1 reads 20.8 GB/s, 76.6 Gmac/s a thread; joining and dispatch"));
+    for (const char *at = out.data; *at; at += strcspn(at, "\n") + 1) assert_in_range(strcspn(at, "\n"), 0, 80);
+    st_buf_free(&out);
+    r.record.peaks = own;
+    r.record.n_peaks = n;
     rig_close(&r);
 }
 
@@ -313,6 +358,8 @@ int main(void) {
         cmocka_unit_test(long_names_do_not_break_the_table),
         cmocka_unit_test(worth_is_that_of_two_units_unless_another_row_pays),
         cmocka_unit_test(markdown_begins_with_the_verdict),
+        cmocka_unit_test(markdown_tells_what_decides),
+        cmocka_unit_test(lines_fit_into_80_columns),
         cmocka_unit_test(the_json_has_what_scripts_rely_on),
         cmocka_unit_test(the_json_of_what_was_not_measured),
         cmocka_unit_test(undecided_rounds_are_null_where_none_would_do),
