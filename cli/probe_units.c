@@ -47,7 +47,7 @@ static int make_controls(probe_controls *out, const session *s, const st_peaks *
     int rc = st_control_compute(&out->compute, s->kern, ST_BURN_DOTS,
                                 st_peaks_operations(peaks, ST_BURN_DOTS, CONTROL_NS) + 1, err);
     return rc ? rc
-              : st_control_stream(&out->stream, s->kern, st_peaks_bytes(peaks, CONTROL_NS) + 1,
+              : st_control_stream(&out->stream, s->kern, peaks->order, st_peaks_bytes(peaks, CONTROL_NS) + 1,
                                   memory_bytes(&s->lanes.host), err);
 }
 

@@ -15,10 +15,12 @@ typedef struct st_control st_control;
 int st_control_compute(st_control **out, const st_kern *kern, enum st_burn what, uint64_t operations,
                        stretto_error *err);
 
-/* A step that reads `bytes` (rounded up to whole cache lines), shared out over the workers of the lane that runs it:
- * the next ones each time of a region of its own of at least memory_bytes. When that is well over the caches (see
- * st_control_memory) every run finds its bytes in memory. STRETTO_E_USAGE for 0 bytes, STRETTO_E_MEMORY. */
-int st_control_stream(st_control **out, const st_kern *kern, uint64_t bytes, uint64_t memory_bytes, stretto_error *err);
+/* A step that reads `bytes` (rounded up to whole cache lines) in that order (st_kern.stream), shared out over the
+ * workers of the lane that runs it: the next ones each time of a region of its own of at least memory_bytes. When that
+ * is well over the caches (see st_control_memory) every run finds its bytes in memory. STRETTO_E_USAGE for 0 bytes,
+ * STRETTO_E_MEMORY. */
+int st_control_stream(st_control **out, const st_kern *kern, enum st_stream_order order, uint64_t bytes,
+                      uint64_t memory_bytes, stretto_error *err);
 void st_control_free(st_control *control); /* NULL is fine; not while it runs */
 
 /* Bytes or operations, as rounded, are filled in. Runs on a lane of any number of workers, on one lane at a time. */
@@ -36,7 +38,8 @@ typedef struct st_peak {
 /* What a unit gives, all its workers together. */
 typedef struct st_peaks {
     unsigned n_threads;
-    st_peak read;           /* GB/s (bytes a nanosecond) from memory */
+    st_peak read; /* GB/s (bytes a nanosecond) from memory, in the better order */
+    enum st_stream_order order;
     st_peak burn[ST_BURNS]; /* multiply-adds a nanosecond */
     uint64_t memory_bytes;  /* that were read again and again */
 } st_peaks;

@@ -40,9 +40,19 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
     void st_attention_f32_##isa(const st_attention *a);                                                                \
     uint32_t st_argmax_##isa(const float *x, uint32_t n);                                                              \
     float st_dot_##isa(const float *a, const float *b, uint32_t n);                                                    \
-    uint64_t st_stream_##isa(const uint8_t *data, size_t bytes);                                                       \
+    uint64_t st_stream_##isa(const uint8_t *data, size_t bytes, enum st_stream_order order);                           \
     uint32_t st_burn_dots_##isa(uint32_t rounds);                                                                      \
     uint32_t st_burn_f32_##isa(uint32_t rounds)
+
+/* The lines that a stream reads at once are `apart` bytes from each other, and `step` from the next ones, of which there
+ * are n; what is left lies behind them all. */
+typedef struct st_stream_walk {
+    size_t n, step, apart;
+} st_stream_walk;
+static inline st_stream_walk st_stream_walk_of(size_t bytes, enum st_stream_order order) {
+    size_t n = bytes / 256;
+    return order == ST_STREAM_ONE ? (st_stream_walk){n, 256, 64} : (st_stream_walk){n, 64, n * 64};
+}
 
 /* One table an instruction set; those of other processors are not built. */
 extern const st_kern st_kern_scalar;

@@ -97,6 +97,7 @@ static inline size_t st_kv_item_bytes(enum st_kv_type t) { return t == ST_KV_F16
 enum st_activation { ST_SILU, ST_GELU_TANH };
 
 /* ---- what the machine can do ---- no part of a model: what its kernels are compared with */
+enum st_stream_order { ST_STREAM_ONE, ST_STREAM_FOUR, ST_STREAM_ORDERS };
 enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as in matrix products; f32 multiply-add */
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
@@ -127,9 +128,9 @@ typedef struct st_kern {
     uint32_t (*argmax)(const float *x, uint32_t n); /* first of the largest; NaN never wins over a number */
     float (*dot)(const float *a, const float *b, uint32_t n);
 
-    /* Reads bytes (a multiple of 64) from data (64-byte aligned) in order, as fast as memory gives them. Returns the sum
-     * of all 64-bit words. */
-    uint64_t (*stream)(const uint8_t *data, size_t bytes);
+    /* Reads bytes (a multiple of 64) from data (64-byte aligned), as fast as memory gives them: in order, or as four
+     * parts of equal length, a line of each in turn. Returns the sum of all 64-bit words. */
+    uint64_t (*stream)(const uint8_t *data, size_t bytes, enum st_stream_order order);
     /* Arithmetic on registers alone: rounds of ST_BURN_ROUND multiply-adds, products of 1 and 1 in as many sums as it
      * takes to keep the processor busy. Returns their total, so far as it fits 32 bits, and 24 bits for each f32 sum. */
     uint32_t (*burn[ST_BURNS])(uint32_t rounds);

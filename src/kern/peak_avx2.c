@@ -3,21 +3,21 @@
 #include "kern/vec_avx2.h"
 #include "kern/vec_avx2.h"
 
-uint64_t st_stream_avx2(const uint8_t *data, size_t bytes) {
+uint64_t st_stream_avx2(const uint8_t *data, size_t bytes, enum st_stream_order order) {
+    const st_stream_walk walk = st_stream_walk_of(bytes, order);
     __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
-    size_t i = 0;
-    for (; i + 256 <= bytes; i += 256) {
-        const uint8_t *p = data + i;
+    for (size_t i = 0; i < walk.n; i++) {
+        const uint8_t *p = data + i * walk.step, *q = p + 2 * walk.apart;
         s0 = _mm256_add_epi64(s0, load256(p));
         s1 = _mm256_add_epi64(s1, load256(p + 32));
-        s2 = _mm256_add_epi64(s2, load256(p + 64));
-        s3 = _mm256_add_epi64(s3, load256(p + 96));
-        s0 = _mm256_add_epi64(s0, load256(p + 128));
-        s1 = _mm256_add_epi64(s1, load256(p + 160));
-        s2 = _mm256_add_epi64(s2, load256(p + 192));
-        s3 = _mm256_add_epi64(s3, load256(p + 224));
+        s2 = _mm256_add_epi64(s2, load256(p + walk.apart));
+        s3 = _mm256_add_epi64(s3, load256(p + walk.apart + 32));
+        s0 = _mm256_add_epi64(s0, load256(q));
+        s1 = _mm256_add_epi64(s1, load256(q + 32));
+        s2 = _mm256_add_epi64(s2, load256(q + walk.apart));
+        s3 = _mm256_add_epi64(s3, load256(q + walk.apart + 32));
     }
-    for (; i < bytes; i += 32) s0 = _mm256_add_epi64(s0, load256(data + i));
+    for (size_t i = walk.n * 256; i < bytes; i += 32) s0 = _mm256_add_epi64(s0, load256(data + i));
     s0 = _mm256_add_epi64(_mm256_add_epi64(s0, s1), _mm256_add_epi64(s2, s3));
     const __m128i s = _mm_add_epi64(_mm256_castsi256_si128(s0), _mm256_extracti128_si256(s0, 1));
     return (uint64_t)_mm_cvtsi128_si64(s) + (uint64_t)_mm_extract_epi64(s, 1);
@@ -40,7 +40,8 @@ uint32_t st_burn_dots_avx2(uint32_t rounds) {
     s = add16(s, _mm256_maddubs_epi16(x, x));
             ADD()
             ADD()
-            ADD() ADD() ADD() ADD() ADD()
+            ADD()
+            ADD() ADD() ADD() ADD()
 #undef ADD
                 total = add32(total, _mm256_madd_epi16(s, one));
         }

@@ -2,17 +2,17 @@
  * What memory and arithmetic give with AVX-512. */
 #include "kern/avx512.h"
 
-uint64_t st_stream_avx512(const uint8_t *data, size_t bytes) {
+uint64_t st_stream_avx512(const uint8_t *data, size_t bytes, enum st_stream_order order) {
+    const st_stream_walk walk = st_stream_walk_of(bytes, order);
     __m512i s0 = _mm512_setzero_si512(), s1 = s0, s2 = s0, s3 = s0;
-    size_t i = 0;
-    for (; i + 256 <= bytes; i += 256) {
-        const uint8_t *p = data + i;
+    for (size_t i = 0; i < walk.n; i++) {
+        const uint8_t *p = data + i * walk.step;
         s0 = _mm512_add_epi64(s0, load512(p));
-        s1 = _mm512_add_epi64(s1, load512(p + 64));
-        s2 = _mm512_add_epi64(s2, load512(p + 128));
-        s3 = _mm512_add_epi64(s3, load512(p + 192));
+        s1 = _mm512_add_epi64(s1, load512(p + walk.apart));
+        s2 = _mm512_add_epi64(s2, load512(p + 2 * walk.apart));
+        s3 = _mm512_add_epi64(s3, load512(p + 3 * walk.apart));
     }
-    for (; i < bytes; i += 64) s0 = _mm512_add_epi64(s0, load512(data + i));
+    for (size_t i = walk.n * 256; i < bytes; i += 64) s0 = _mm512_add_epi64(s0, load512(data + i));
     s0 = _mm512_add_epi64(_mm512_add_epi64(s0, s1), _mm512_add_epi64(s2, s3));
     return (uint64_t)_mm512_reduce_add_epi64(s0);
 }
@@ -34,8 +34,9 @@ uint32_t st_burn_dots_avx512(uint32_t rounds) {
     HIDE(x);                                                                                                           \
     sum = _mm512_dpbusd_epi32(sum, x, x);
             ADD(s0)
-            ADD(s1) ADD(s2) ADD(s3) ADD(s4) ADD(s5) ADD(s6) ADD(s7) ADD(s8) ADD(s9) ADD(s10) ADD(s11) ADD(s12) ADD(s13)
-                ADD(s14) ADD(s15)
+            ADD(s1)
+            ADD(s2) ADD(s3) ADD(s4) ADD(s5) ADD(s6) ADD(s7) ADD(s8) ADD(s9) ADD(s10) ADD(s11) ADD(s12) ADD(s13) ADD(s14)
+                ADD(s15)
 #undef ADD
         }
 #define SUM(a, b) _mm512_add_epi32(a, b)

@@ -6,14 +6,25 @@ ST_INLINE uint64x2_t load_words(const uint8_t *p) {
     return vreinterpretq_u64_u8(vld1q_u8(p));
 }
 
-uint64_t st_stream_neon(const uint8_t *data, size_t bytes) {
+uint64_t st_stream_neon(const uint8_t *data, size_t bytes, enum st_stream_order order) {
+    const st_stream_walk walk = st_stream_walk_of(bytes, order);
     uint64x2_t s0 = vdupq_n_u64(0), s1 = s0, s2 = s0, s3 = s0;
-    for (size_t i = 0; i < bytes; i += 64) {
-        s0 = vaddq_u64(s0, load_words(data + i));
-        s1 = vaddq_u64(s1, load_words(data + i + 16));
-        s2 = vaddq_u64(s2, load_words(data + i + 32));
-        s3 = vaddq_u64(s3, load_words(data + i + 48));
+#define ADD_LINE(p)                                                                                                    \
+    s0 = vaddq_u64(s0, load_words(p));                                                                                 \
+    s1 = vaddq_u64(s1, load_words((p) + 16));                                                                          \
+    s2 = vaddq_u64(s2, load_words((p) + 32));                                                                          \
+    s3 = vaddq_u64(s3, load_words((p) + 48));
+    for (size_t i = 0; i < walk.n; i++) {
+        const uint8_t *p = data + i * walk.step;
+        ADD_LINE(p)
+        ADD_LINE(p + walk.apart)
+        ADD_LINE(p + 2 * walk.apart)
+        ADD_LINE(p + 3 * walk.apart)
     }
+    for (size_t i = walk.n * 256; i < bytes; i += 64) {
+        ADD_LINE(data + i)
+    }
+#undef ADD_LINE
     return vaddvq_u64(vaddq_u64(vaddq_u64(s0, s1), vaddq_u64(s2, s3)));
 }
 

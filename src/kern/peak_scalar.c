@@ -4,15 +4,22 @@
 
 typedef uint64_t vector2 __attribute__((vector_size(16)));
 
-uint64_t st_stream_scalar(const uint8_t *data, size_t bytes) {
-    const vector2 *v = (const vector2 *)data;
+static vector2 add_line(vector2 sum, const uint8_t *line) {
+    const vector2 *v = (const vector2 *)line;
+    return sum + (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+uint64_t st_stream_scalar(const uint8_t *data, size_t bytes, enum st_stream_order order) {
+    const st_stream_walk walk = st_stream_walk_of(bytes, order);
     vector2 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    for (size_t i = 0; i < bytes / sizeof *v; i += 4) {
-        s0 += v[i];
-        s1 += v[i + 1];
-        s2 += v[i + 2];
-        s3 += v[i + 3];
+    for (size_t i = 0; i < walk.n; i++) {
+        const uint8_t *p = data + i * walk.step;
+        s0 = add_line(s0, p);
+        s1 = add_line(s1, p + walk.apart);
+        s2 = add_line(s2, p + 2 * walk.apart);
+        s3 = add_line(s3, p + 3 * walk.apart);
     }
+    for (size_t i = walk.n * 256; i < bytes; i += 64) s0 = add_line(s0, data + i);
     s0 += s1 + s2 + s3;
     return s0[0] + s0[1];
 }

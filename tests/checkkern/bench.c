@@ -24,6 +24,7 @@ typedef struct bench {
     float *x, *y; /* [ST_PANEL][8192] and [ST_PANEL][rows] */
     uint8_t *quant;
     size_t y_len;
+    enum st_stream_order order; /* of reading */
 } bench;
 
 typedef void timed_fn(bench *b, void *arg);
@@ -80,13 +81,16 @@ static bool wanted(const bench *b, const char *name) {
 
 static void read_piece(bench *b, void *arg, uint32_t piece) {
     const size_t bytes = STREAM / PIECES;
-    *(uint64_t *)arg = b->kern->stream(b->memory.data + piece * bytes, bytes);
+    *(uint64_t *)arg = b->kern->stream(b->memory.data + piece * bytes, bytes, b->order);
 }
 
 static void bench_read(bench *b) {
     uint64_t sink;
     if (!wanted(b, "read")) return;
+    b->order = ST_STREAM_ONE;
     report(b, "read", stream_ns(b, read_piece, &sink), STREAM, 0);
+    b->order = ST_STREAM_FOUR;
+    report(b, "read, 4 streams", stream_ns(b, read_piece, &sink), STREAM, 0);
 }
 
 enum { BURN_ROUNDS = 500 };

@@ -22,7 +22,8 @@ static atomic_uint line_read[LINES]; /* how often each was */
 static atomic_uint misaligned;
 static atomic_uint rounds_done[ST_BURNS];
 
-static uint64_t note_stream(const uint8_t *data, size_t bytes) {
+static uint64_t note_stream(const uint8_t *data, size_t bytes, enum st_stream_order order) {
+    assert_int_equal(order, ST_STREAM_FOUR);
     const size_t first = (uintptr_t)data % (LINES * 64) / 64;
     if ((uintptr_t)data % 64 || bytes % 64) atomic_fetch_add(&misaligned, 1);
     for (size_t i = 0; i < bytes / 64; i++) atomic_fetch_add(&line_read[(first + i) % LINES], 1);
@@ -70,7 +71,7 @@ static void a_stream_goes_on_where_it_ended(void **state) {
         stretto_error err;
         st_unit *unit = open_lane(&fake, n);
         notes_clear();
-        assert_int_equal(st_control_stream(&control, &noting, 5 * 64 - 1, LINES * 64, &err), 0);
+        assert_int_equal(st_control_stream(&control, &noting, ST_STREAM_FOUR, 5 * 64 - 1, LINES * 64, &err), 0);
         assert_int_equal(st_control_step(control)->bytes, 5 * 64);
         assert_int_equal(st_control_step(control)->operations, 0);
         run(unit, control, 12); /* 60 of 64 lines: the next five do not fit */
@@ -111,12 +112,12 @@ static void nothing_to_do_is_refused(void **state) {
     (void)state;
     st_control *control;
     stretto_error err;
-    assert_int_equal(st_control_stream(&control, &noting, 0, 1 << 20, &err), STRETTO_E_USAGE);
+    assert_int_equal(st_control_stream(&control, &noting, ST_STREAM_FOUR, 0, 1 << 20, &err), STRETTO_E_USAGE);
     assert_null(control);
     assert_int_equal(st_control_compute(&control, &noting, ST_BURN_DOTS, 0, &err), STRETTO_E_USAGE);
     assert_int_equal(st_control_compute(&control, &noting, ST_BURN_DOTS, UINT64_MAX, &err), STRETTO_E_USAGE);
     assert_null(control);
-    assert_int_equal(st_control_stream(&control, &noting, UINT64_MAX - 5, 1, &err), STRETTO_E_MEMORY);
+    assert_int_equal(st_control_stream(&control, &noting, ST_STREAM_FOUR, UINT64_MAX - 5, 1, &err), STRETTO_E_MEMORY);
     assert_null(control);
     st_control_free(NULL);
 }
