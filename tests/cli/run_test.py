@@ -289,7 +289,7 @@ class Interrupts(support.CommandTest):
     def interrupted_bench(self, times):
         """Interrupts a benchmark, `times` in a row, once it has had the time for a run; what it had measured."""
         for seconds in (1, 5, 25):  # of which a busy machine or a sanitizer needs more
-            process = self.start("bench", "-m", LLAMA, "-p", "0", "-n", "64", "-r", "100000", "--json")
+            process = self.start("bench", "-m", LLAMA, "-p", "0", "-n", "64", "-r", "10000", "--json")
             time.sleep(seconds)
             for _ in range(times):
                 process.send_signal(signal.SIGINT)
