@@ -110,7 +110,7 @@ static const cli_option perplexity_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON: tokens, mean_nll, perplexity"},
     {0},
 };
-static const char *const perplexity_usages[] = {"-m MODEL (-f FILE | --ids FILE) [--json]", NULL};
+static const char *const perplexity_usages[] = {"-m MODEL (-p TEXT | -f FILE | --ids FILE) [--json]", NULL};
 static const cli_example perplexity_examples[] = {
     {"stretto perplexity -m smollm2 -f README.md", "how well the model predicts a text"},
     {0},

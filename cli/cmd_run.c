@@ -329,7 +329,7 @@ static const cli_option run_table[] = {
     {.name = "json", .kind = CLI_FLAG, .at = AT(json), .help = "print JSON at the end: ids, text, times"},
     {0},
 };
-static const char *const run_usages[] = {"-m MODEL (-p TEXT | -f FILE) [-n N] [--chat] [options]",
+static const char *const run_usages[] = {"-m MODEL (-p TEXT | -f FILE | --ids FILE) [-n N] [--chat] [options]",
                                          "-m MODEL --prompts FILE.jsonl [--streams N] [--verify] [options]", NULL};
 static const cli_example run_examples[] = {
     {"stretto run -m smollm2 --chat -p \"Why is the sky blue?\"", "ask, in the model's own chat form"},

@@ -49,12 +49,40 @@ static void paragraphs(st_buf *out, const char *text) {
     }
 }
 
+/* The length of the first part of a usage: up to a space that is in no brackets. */
+static size_t usage_part(const char *text) {
+    size_t n = 0;
+    int depth = 0;
+    for (; text[n] && (depth > 0 || text[n] != ' '); n++) {
+        if (text[n] == '[' || text[n] == '(') depth++;
+        if (text[n] == ']' || text[n] == ')') depth--;
+    }
+    return n;
+}
+
+/* Writes a usage from column indent on; lines break between brackets, never within. */
+static void usage_wrap(st_buf *out, const char *text, size_t indent) {
+    for (size_t column = indent; *text;) {
+        size_t n = usage_part(text);
+        if (column > indent && column + 1 + n > WIDTH) {
+            st_buf_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            st_buf_text(out, " ");
+            column++;
+        }
+        st_buf_add(out, text, n);
+        column += n;
+        text += n + (text[n] == ' ');
+    }
+}
+
 void cli_help_command(st_buf *out, const cli_command *command) {
     st_buf_printf(out, "stretto %s - %s\n\n", command->name, command->summary);
     for (const char *const *u = command->usages; *u; u++) {
         size_t indent = 15 + strlen(command->name) + 1;
         st_buf_printf(out, "%s stretto %s ", u == command->usages ? "usage:" : "      ", command->name);
-        st_text_wrap(out, *u, indent, indent, WIDTH);
+        usage_wrap(out, *u, indent);
         st_buf_text(out, "\n");
     }
     st_buf_text(out, "\n");

@@ -48,6 +48,14 @@ class Help(support.CommandTest):
                 self.assertLessEqual(max(map(len, text.splitlines())), 80)
         self.assertLessEqual(max(map(len, self.done("help").decode().splitlines())), 80)
 
+    def test_usage_lines_break_between_brackets(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                text = self.done(command, "--help").decode()
+                for line in text[text.index("usage:") :].split("\n\n", 1)[0].splitlines():
+                    self.assertEqual(line.count("["), line.count("]"), line)
+                    self.assertEqual(line.count("("), line.count(")"), line)
+
     def test_every_result_can_be_had_as_json(self):
         for command in COMMANDS:
             if command != "help":
