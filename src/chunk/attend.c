@@ -12,7 +12,8 @@ void st_forward_angles(const st_forward *f) {
         for (uint32_t row = lo; row < hi; row++) {
             float *cs = f->s->cos_sin[r] + (size_t)row * rope->head_dim;
             for (uint32_t i = 0; i < rope->n_pairs; i++) {
-                /* In f32, as the models were trained: angles of far positions are rounded, and that is part of the model. */
+                /* In f32, as the models were trained: angles of far positions are rounded, and that is part of the
+                 * model. */
                 float angle = (float)f->batch->pos[row] * rope->inv_freq[i];
                 cs[2 * i] = cosf(angle);
                 cs[2 * i + 1] = sinf(angle);
@@ -42,7 +43,8 @@ static void store_head(const st_forward *f, const st_layer *layer, uint32_t i, u
                                 f->batch->pos[row] % own->capacity, layer->head_dim);
 }
 
-/* This worker's heads of queries, and then of keys, of all rows; head by head, so that it mostly has rings to itself. */
+/* This worker's heads of queries, and then of keys, of all rows; head by head, so that it mostly has rings to itself.
+ */
 static void heads_range(const st_forward *f, const st_layer *layer, uint32_t i, uint32_t *lo, uint32_t *hi) {
     uint32_t stores = layer->kv_layer == i ? layer->n_kv_heads : 0;
     st_worker_range(f->worker, f->batch->n * (layer->n_heads + stores), lo, hi);
@@ -78,9 +80,27 @@ static void turn_and_store(const st_forward *f, const st_layer *layer, uint32_t 
     }
 }
 
-/* Query heads first..first+count-1, which share a KV head, of n_rows consecutive tokens of one stream. */
+/* The first position that a row sees. */
+static uint32_t first_seen(const st_layer *layer, uint32_t pos) {
+    return layer->window && pos >= layer->window ? pos - layer->window + 1 : 0;
+}
+
+/* What a row reads first of the keys of a KV head: the rest of its ring from the block of the first position on, as far
+ * as it is seen. */
+static st_ahead keys_seen(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t kv_head) {
+    const st_kv *kv = f->batch->kv[row];
+    const st_kv_layer *rings = kv->visible[layer->kv_layer];
+    uint32_t last = f->batch->pos[row], begin = first_seen(layer, last) / ST_ATTN_BLOCK * ST_ATTN_BLOCK;
+    uint32_t slot = begin % rings->capacity, n = last - begin + 1;
+    size_t position = layer->head_dim * st_kv_item_bytes(kv->type);
+    if (n > rings->capacity - slot) n = rings->capacity - slot;
+    return (st_ahead){rings->k + kv_head * rings->head_bytes + slot * position, n * position};
+}
+
+/* Query heads first..first+count-1, which share a KV head, of n_rows consecutive tokens of one stream. After them come
+ * those of KV head `next`, if there is such a head. */
 static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t n_rows, uint32_t first,
-                         uint32_t count) {
+                         uint32_t count, uint32_t next) {
     const st_kv *kv = f->batch->kv[row];
     const st_kv_layer *rings = kv->visible[layer->kv_layer];
     uint32_t group = layer->n_heads / layer->n_kv_heads, head = first / group;
@@ -94,11 +114,12 @@ static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t ro
                       .head_dim = layer->head_dim,
                       .k = rings->k + head * rings->head_bytes,
                       .v = rings->v + head * rings->head_bytes,
+                      .next_k = next < layer->n_kv_heads ? keys_seen(f, layer, row, next).data : NULL,
                       .capacity = rings->capacity,
+                      .first = first_seen(layer, f->batch->pos[row]),
                       .last = f->batch->pos[row],
                       .window = layer->window,
                       .scale = layer->attn_scale};
-    if (layer->window && a.last >= layer->window) a.first = a.last - layer->window + 1;
     f->kern->attention[kv->type](&a);
 }
 
@@ -120,7 +141,7 @@ static void attend(const st_forward *f, const st_layer *layer) {
         st_worker_range(f->worker, layer->n_heads, &lo, &hi);
         while (lo < hi) {
             uint32_t end = (lo / group + 1) * group < hi ? (lo / group + 1) * group : hi;
-            attend_heads(f, layer, 0, 1, lo, end - lo);
+            attend_heads(f, layer, 0, 1, lo, end - lo, end < hi ? end / group : layer->n_kv_heads);
             lo = end;
         }
         return;
@@ -128,29 +149,23 @@ static void attend(const st_forward *f, const st_layer *layer) {
     for (uint32_t row = 0, turn = 0, length; row < n; row += length) {
         length = run_length(f->batch, row);
         for (uint32_t head = 0; head < layer->n_kv_heads; head++, turn++)
-            if (turn % f->worker->count == f->worker->id) attend_heads(f, layer, row, length, head * group, group);
+            if (turn % f->worker->count == f->worker->id)
+                attend_heads(f, layer, row, length, head * group, group, layer->n_kv_heads);
     }
 }
 
-/* One row: the keys that this worker begins with. */
+/* The keys that this worker begins with; for many rows that is not worth finding out. */
 static st_ahead keys_ahead(const st_forward *f, const st_layer *layer) {
     if (f->batch->n > 1) return (st_ahead){NULL, 0};
-    const st_kv *kv = f->batch->kv[0];
-    const st_kv_layer *rings = kv->visible[layer->kv_layer];
-    uint32_t last = f->batch->pos[0], head = layer->n_heads * f->worker->id / f->worker->count;
-    uint32_t first = layer->window && last >= layer->window ? last - layer->window + 1 : 0;
-    size_t position = layer->head_dim * st_kv_item_bytes(kv->type);
-    first = first / ST_ATTN_BLOCK * ST_ATTN_BLOCK;
-    uint32_t slot = first % rings->capacity, n = last - first + 1;
-    if (n > rings->capacity - slot) n = rings->capacity - slot;
-    const uint8_t *ring = rings->k + head / (layer->n_heads / layer->n_kv_heads) * rings->head_bytes;
-    return (st_ahead){ring + slot * position, n * position};
+    uint32_t head = layer->n_heads * f->worker->id / f->worker->count;
+    return keys_seen(f, layer, 0, head / (layer->n_heads / layer->n_kv_heads));
 }
 
 void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input, st_ahead next) {
     const st_layer *layer = &f->model->layers[i];
     st_scratch *s = f->s;
-    st_product qkv[] = {{&layer->q, s->q, s->q_stride}, {&layer->k, s->k, s->kv_stride}, {&layer->v, s->v, s->kv_stride}};
+    st_product qkv[] = {
+        {&layer->q, s->q, s->q_stride}, {&layer->k, s->k, s->kv_stride}, {&layer->v, s->v, s->kv_stride}};
     st_product out = {&layer->o, s->proj, s->d_stride};
     if (f->batch->n == 1 && layer->kv_layer == i) fetch_slots(f, layer, i);
     st_products_run(f->kern, input, qkv, layer->kv_layer == i ? 3 : 1, f->worker);
