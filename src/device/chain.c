@@ -65,14 +65,19 @@ static int check_input(const st_chain *c, const int32_t *ids, uint32_t n, strett
 }
 
 /* One micro-batch of n ids with n_wanted rows of logits, the last ones. */
-static int forward_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n_wanted, stretto_error *err) {
-    uint32_t before = c->stream->n_past;
+static int submit_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n_wanted, stretto_error *err) {
+    c->n_before = c->stream->n_past;
     st_pass_clear(c->pass);
     st_pass_add(c->pass, c->stream, ids, n, n_wanted);
     int code = st_pass_submit(c->pass, err);
-    if (!code) code = st_pass_wait(c->pass, err);
+    if (code) c->stream->n_past = c->n_before;
+    return code;
+}
+
+int st_chain_settle(st_chain *c, stretto_error *err) {
+    int code = st_pass_wait(c->pass, err);
     if (code) {
-        c->stream->n_past = before;
+        c->stream->n_past = c->n_before;
         return code;
     }
     for (uint32_t i = 0; i < c->n_chunks; i++) {
@@ -80,7 +85,16 @@ static int forward_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n
         st_pass_times(c->pass, i, &start, &end);
         c->busy_ns[i] += end - start;
     }
-    if (n_wanted) c->last_wanted = n_wanted - 1;
+    if (st_pass_wanted(c->pass)) c->last_wanted = st_pass_wanted(c->pass) - 1;
+    return code;
+}
+
+int st_chain_submit(st_chain *c, const int32_t *ids, uint32_t n, bool want_last, st_listener *listener,
+                    stretto_error *err) {
+    int code = check_input(c, ids, n, err);
+    memset(c->busy_ns, 0, c->n_chunks * sizeof *c->busy_ns);
+    if (!code) code = submit_batch(c, ids, n, want_last, err);
+    if (!code && !st_pass_listen(c->pass, listener)) listener->fn(listener, STRETTO_OK, NULL);
     return code;
 }
 
@@ -101,7 +115,8 @@ int st_chain_forward(st_chain *c, const int32_t *ids, uint32_t n, enum st_want w
         if (c->stop && atomic_load_explicit(c->stop, memory_order_relaxed))
             return st_fail(err, STRETTO_E_STOPPED, "stopped");
         uint32_t wanted = want == ST_WANT_ALL ? m : want == ST_WANT_LAST && done + m == n ? 1 : 0;
-        code = forward_batch(c, ids + done, m, wanted, err);
+        code = submit_batch(c, ids + done, m, wanted, err);
+        if (!code) code = st_chain_settle(c, err);
         if (!code) code = hand_over(c, wanted, fn, arg, err);
         done += m;
     }
@@ -116,6 +131,9 @@ const float *st_chain_logits(const st_chain *c) {
 }
 uint32_t st_chain_length(const st_chain *c) {
     return c->stream->n_past;
+}
+uint32_t st_chain_batch(const st_chain *c) {
+    return c->max_batch;
 }
 uint32_t st_chain_ctx(const st_chain *c) {
     return c->n_ctx;

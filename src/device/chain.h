@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "chunk/chunk.h"
-#include "unit/unit.h"
+#include "unit/event.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,6 +40,13 @@ typedef int (*st_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_
  * a time. Allocates nothing. */
 int st_chain_forward(st_chain *chain, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,
                      stretto_error *err);
+
+/* The same of at most a micro-batch, in two parts, for a caller that goes on meanwhile: the listener is called when it is done (on
+ * the completing thread, or here and now), and then st_chain_settle has to be. The stop flag is not looked at. When submitting fails
+ * nothing is under way. */
+int st_chain_submit(st_chain *chain, const int32_t *ids, uint32_t n, bool want_last, st_listener *listener, stretto_error *err);
+int st_chain_settle(st_chain *chain, stretto_error *err);
+uint32_t st_chain_batch(const st_chain *chain); /* tokens of a micro-batch at most */
 
 /* Argmax and logits of the last position of the last forward that wanted some; owned by the chain. */
 int32_t st_chain_argmax(const st_chain *chain);

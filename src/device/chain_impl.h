@@ -17,6 +17,7 @@ struct st_chain {
     st_pass *pass;
     uint64_t busy_ns[ST_MAX_CHUNKS]; /* of each chunk in the last forward */
     uint32_t last_wanted;            /* of the last pass with wanted rows: the last of them */
+    uint32_t n_before;               /* positions before the pass that is under way */
 };
 
 #endif

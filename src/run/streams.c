@@ -72,7 +72,8 @@ static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
     int code =
         st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most, err);
     if (code || !o->guesses) return code;
-    if (o->drafts) return st_draft_create(&slot->draft, o->drafts[slot - e->slots], err);
+    slot->drafted = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = st_draft_settle};
+    if (o->drafts) return st_draft_create(&slot->draft, o->drafts[slot - e->slots], &slot->drafted.listener, err);
     return st_lookup_create(&slot->lookup, o->n_ctx, err);
 }
 
@@ -183,6 +184,7 @@ static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_e
     slot->station = station;
     station->n_slots++;
     slot->state = ST_SLOT_READING;
+    st_slot_draft(e, slot, NULL, 0);
     return make_sampler(e, slot, err);
 }
 
@@ -202,13 +204,27 @@ static void cancel_all(st_streams *e) {
     while (e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_STOPPED, NULL);
 }
 
-static st_flight *wait_for_one(st_streams *e) {
+void st_arrive(st_listener *listener, int code, const stretto_error *error) {
+    (void)code;
+    (void)error;
+    st_arrival *arrival = (st_arrival *)listener;
+    st_streams *e = arrival->engine;
+    pthread_mutex_lock(&e->lock);
+    st_arrival **end = &e->done;
+    while (*end) end = &(*end)->next;
+    arrival->next = NULL;
+    *end = arrival;
+    pthread_cond_signal(&e->arrived);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static st_arrival *wait_for_one(st_streams *e) {
     pthread_mutex_lock(&e->lock);
     while (!e->done) pthread_cond_wait(&e->arrived, &e->lock);
-    st_flight *f = e->done;
-    e->done = f->next;
+    st_arrival *arrival = e->done;
+    e->done = arrival->next;
     pthread_mutex_unlock(&e->lock);
-    return f;
+    return arrival;
 }
 
 static bool stop_asked(const st_streams *e) {
@@ -216,7 +232,7 @@ static bool stop_asked(const st_streams *e) {
 }
 
 static bool anything_left(const st_streams *e) {
-    if (e->next_job < e->n_jobs || e->in_flight > 0) return true;
+    if (e->next_job < e->n_jobs || e->in_flight > 0 || e->n_drafting > 0) return true;
     for (uint32_t i = 0; i < e->o.n_streams; i++)
         if (e->slots[i].state != ST_SLOT_FREE) return true;
     return false;
@@ -229,8 +245,9 @@ static int work(st_streams *e, stretto_error *err) {
         if (stop_asked(e)) cancel_all(e);
         admit(e);
         st_streams_submit(e);
-        if (e->in_flight > 0) {
-            st_flight_settle(wait_for_one(e));
+        if (e->in_flight + e->n_drafting > 0) {
+            st_arrival *arrival = wait_for_one(e);
+            arrival->settle(arrival);
             idle = 0;
         } else if (++idle > e->o.n_stations + 1) {
             return st_fail(err, STRETTO_E_INTERNAL, "streams are left, but nothing of them can run");

@@ -92,6 +92,7 @@ typedef struct st_streams_stats {
     uint64_t n_prompt, n_decoded;            /* tokens read, ids generated */
     uint64_t n_wasted;                       /* rows behind an end or a wrong guess */
     uint64_t n_verified, n_guessed, n_right; /* passes that might verify a guess; tokens guessed; right ones */
+    uint64_t n_beside; /* steps of a draft model that were done while a pass of its stream was in flight */
 } st_streams_stats;
 
 typedef struct st_streams st_streams;

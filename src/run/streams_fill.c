@@ -30,10 +30,11 @@ static void add_share(st_flight *f, st_slot *slot, uint32_t n_rows, uint32_t n_w
 
 /* ---- decoding ---- */
 
-/* Whether the stream's next id is known, or chosen by a pass in flight that this one can follow. */
+/* Whether the stream's next id is known, and what a model guesses after it, or chosen by a pass in flight that this one
+ * can follow. */
 static bool can_decode(const st_streams *e, const st_station *station, const st_slot *slot) {
     if (slot->station != station) return false;
-    if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return true;
+    if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return !slot->draft || !st_draft_busy(slot->draft);
     if (!e->o.ahead || !station->decodes || slot->in_flight != 1) return false;
     bool chooses =
         slot->state == ST_SLOT_DECODING || (slot->state == ST_SLOT_READING && slot->n_read == slot->job->n_prompt);
@@ -42,12 +43,9 @@ static bool can_decode(const st_streams *e, const st_station *station, const st_
 
 /* Guesses what follows the last id, which is guess[0]; returns how many rows that makes. */
 static uint32_t add_guess(const st_streams *e, st_slot *slot, int32_t *guess) {
-    const st_job *job = slot->job;
-    uint32_t most = e->o.guesses, ids_left = job->n_max - slot->n_ids - 1, room = e->o.n_ctx - slot->stream->n_past - 1;
-    if (most > ids_left) most = ids_left;
-    if (most > room) most = room;
+    uint32_t most = st_guess_most(e, slot, slot->n_ids);
     if (slot->lookup) return 1 + st_lookup_guess(slot->lookup, guess + 1, most);
-    return 1 + st_draft_guess(slot->draft, job->prompt, job->n_prompt, slot->ids, slot->n_ids, guess + 1, most);
+    return 1 + st_draft_take(slot->draft, guess + 1, most);
 }
 
 static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
@@ -131,29 +129,18 @@ static bool fill(const st_streams *e, st_station *station, st_flight *f) {
     return f->n_shares > 0;
 }
 
-static void arrive(st_listener *listener, int code, const stretto_error *error) {
-    (void)code;
-    (void)error;
-    st_flight *f = (st_flight *)listener;
-    st_streams *e = f->engine;
-    pthread_mutex_lock(&e->lock);
-    st_flight **end = &e->done;
-    while (*end) end = &(*end)->next;
-    *end = f;
-    pthread_cond_signal(&e->arrived);
-    pthread_mutex_unlock(&e->lock);
-}
-
 static void submit(st_streams *e, st_flight *f) {
     stretto_error error;
     f->busy = true;
-    f->next = NULL;
     e->in_flight++;
     int code = st_pass_submit(f->pass, &error);
-    if (code)
+    if (code) {
         st_flight_failed(f, code, &error);
-    else if (!st_pass_listen(f->pass, &f->listener))
-        arrive(&f->listener, 0, NULL);
+        return;
+    }
+    if (!st_pass_listen(f->pass, &f->arrival.listener)) st_arrive(&f->arrival.listener, STRETTO_OK, NULL);
+    for (uint32_t i = 0; i < f->n_shares; i++)
+        if (!f->shares[i].prompt) st_slot_draft(e, f->shares[i].slot, f->guess + 1, f->shares[i].n_rows - 1);
 }
 
 void st_streams_submit(st_streams *e) {
@@ -166,8 +153,7 @@ void st_streams_submit(st_streams *e) {
 
 void st_flights_prepare(st_streams *e, st_station *station) {
     for (uint32_t i = 0; i < e->o.depth; i++) {
-        station->flights[i].listener.fn = arrive;
-        station->flights[i].engine = e;
+        station->flights[i].arrival = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = st_flight_settle};
         station->flights[i].station = station;
     }
 }

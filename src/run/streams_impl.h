@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The inside of the streams engine. One thread, the caller's, does everything but run steps: streams.c opens, admits
- * and waits, streams_fill.c decides what goes into a pass, streams_settle.c looks at what came out. */
+ * and waits, streams_fill.c decides what goes into a pass, streams_settle.c looks at what came out, streams_draft.c has
+ * a model guess meanwhile. */
 #ifndef ST_RUN_STREAMS_IMPL_H
 #define ST_RUN_STREAMS_IMPL_H
 
@@ -13,9 +14,19 @@ enum st_slot_state { ST_SLOT_FREE, ST_SLOT_READING, ST_SLOT_DECODING, ST_SLOT_EN
 
 typedef struct st_station st_station;
 typedef struct st_flight st_flight;
+typedef struct st_arrival st_arrival;
+
+/* Something that a unit does for the engine: when it is done, it is queued for the caller's thread. */
+struct st_arrival {
+    st_listener listener; /* first */
+    st_streams *engine;
+    st_arrival *next; /* among the done ones */
+    void (*settle)(st_arrival *arrival);
+};
 
 /* A place for one stream at a time. */
 typedef struct st_slot {
+    st_arrival drafted; /* first: a step of its draft */
     enum st_slot_state state;
     const st_job *job;
     uint32_t index; /* of the job */
@@ -44,11 +55,9 @@ typedef struct st_share {
 
 /* A pass and what is in it. */
 struct st_flight {
-    st_listener listener; /* first */
-    st_streams *engine;
+    st_arrival arrival; /* first */
     st_station *station;
     st_pass *pass;
-    st_flight *next; /* among the done ones */
     bool busy;
     st_share *shares; /* [n_streams] */
     uint32_t n_shares;
@@ -74,17 +83,20 @@ struct st_streams {
     uint32_t n_jobs, next_job;
     const st_streams_events *events;
     uint64_t handed_ns;
-    bool cancelled, mute; /* mute: on_result wants no more */
-    uint32_t in_flight;
+    bool cancelled, mute;     /* mute: on_result wants no more */
+    uint32_t in_flight;       /* passes, */
+    uint32_t n_drafting;      /* and steps of drafts */
     stretto_error unit_error; /* the first */
     st_streams_stats stats;
     /* passes that are done, from the units' threads */
     pthread_mutex_t lock;
     pthread_cond_t arrived;
-    st_flight *done;
+    st_arrival *done;
 };
 
-/* streams.c: the station with the fewest streams of those that read (or decode) and have not failed; NULL: none. */
+/* streams.c: a listener that queues its arrival. */
+void st_arrive(st_listener *listener, int code, const stretto_error *error);
+/* The station with the fewest streams of those that read (or decode) and have not failed; NULL: none. */
 st_station *st_station_for(const st_streams *e, bool reading);
 
 /* streams_fill.c: fills and submits what can be at all stations. */
@@ -93,10 +105,18 @@ void st_streams_submit(st_streams *e);
 void st_flights_prepare(st_streams *e, st_station *station);
 
 /* streams_settle.c: takes a pass that is done, or a code and reason why it is none. */
-void st_flight_settle(st_flight *flight);
+void st_flight_settle(st_arrival *flight);
 void st_flight_failed(st_flight *flight, int code, const stretto_error *error);
 /* Ends a slot's stream; it is reported and free once none of its passes is in flight. */
 void st_slot_end(st_streams *e, st_slot *slot, enum st_finish finish, const stretto_error *error);
+/* streams_draft.c: most tokens to guess after n ids of the slot's stream, which are not all known where the guesses are
+ * made ahead. */
+uint32_t st_guess_most(const st_streams *e, const st_slot *slot, uint32_t n_ids);
+/* A slot's model is to guess what follows the ids that are known, or, while a pass with n guesses is in flight (or the
+ * prompt is read), what would follow if those are right. Nothing to do without a model. */
+void st_slot_draft(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n);
+void st_draft_settle(st_arrival *slot);
+
 /* Reports a job that never had a stream. */
 void st_job_end(st_streams *e, uint32_t job, enum st_finish finish, const stretto_error *error);
 

@@ -43,6 +43,7 @@ void st_slot_end(st_streams *e, st_slot *slot, enum st_finish finish, const stre
     slot->state = ST_SLOT_ENDED;
     slot->finish = finish;
     slot->station->n_slots--;
+    if (slot->draft) st_draft_stop(slot->draft);
     if (error) slot->error = *error;
     if (slot->in_flight == 0) release(e, slot);
 }
@@ -137,10 +138,12 @@ static void settle_prompt(st_streams *e, st_flight *f, const st_share *share, ui
         slot->job->n_max > 0 ? share->n_wanted > 0 : slot->n_read == slot->job->n_prompt && slot->in_flight == 0;
     if (!last) return;
     slot->result.prefill_ns = now - slot->result.prefill_ns;
-    if (slot->job->n_max == 0)
+    if (slot->job->n_max == 0) {
         st_slot_end(e, slot, ST_FINISH_LENGTH, NULL);
-    else if (begin_decoding(e, slot))
+    } else if (begin_decoding(e, slot)) {
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
+        if (slot->state == ST_SLOT_DECODING) st_slot_draft(e, slot, NULL, 0);
+    }
 }
 
 static void settle_share(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
@@ -153,6 +156,7 @@ static void settle_share(st_streams *e, st_flight *f, const st_share *share, uin
         settle_prompt(e, f, share, now);
     } else if (e->o.guesses) {
         verify(e, f, share, now);
+        if (slot->state == ST_SLOT_DECODING) st_slot_draft(e, slot, NULL, 0);
     } else {
         /* What is in flight beyond this id is one row that it feeds. */
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
@@ -167,7 +171,7 @@ static void settle_failed(st_streams *e, const st_flight *f) {
 }
 
 void st_flight_failed(st_flight *f, int code, const stretto_error *error) {
-    st_streams *e = f->engine;
+    st_streams *e = f->arrival.engine;
     f->busy = false;
     e->in_flight--;
     station_die(e, f->station, code, error);
@@ -187,8 +191,9 @@ static void show(const st_streams *e, const st_flight *f) {
     e->events->on_pass(e->events->arg, &seen);
 }
 
-void st_flight_settle(st_flight *f) {
-    st_streams *e = f->engine;
+void st_flight_settle(st_arrival *arrival) {
+    st_flight *f = (st_flight *)arrival;
+    st_streams *e = arrival->engine;
     stretto_error error = {0};
     int code = st_pass_wait(f->pass, &error);
     if (code) {

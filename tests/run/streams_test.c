@@ -287,6 +287,61 @@ static void a_model_guesses(void **state) {
     }
 }
 
+/* The first job alone, guessed by its own model on another unit: how many steps of the draft were done while the prompt
+ * was read or a guess was verified. */
+static uint64_t steps_beside(work *w, st_chain *const *drafts) {
+    stretto_error err = {0};
+    st_streams_events none = {0};
+    st_streams *streams = NULL;
+    st_station_options one = station(w, 0, w->f.units[0], w->f.units[0]);
+    st_streams_options o = options_of(w, &one, 1);
+    o.n_streams = o.rows = 1;
+    o.guesses = 5;
+    o.drafts = drafts;
+    fixture_check(st_streams_open(&streams, &o, &err), &err);
+    fixture_check(st_streams_run(streams, w->jobs, 1, &none, &err), &err);
+    uint64_t n = st_streams_stats_get(streams).n_beside;
+    st_streams_close(streams);
+    return n;
+}
+
+/* It goes on while its last guess is verified, on a lane of its own; streams are cancelled while it does. */
+static void a_model_guesses_meanwhile(void **state) {
+    (void)state;
+    work w;
+    stretto_error err = {0};
+    st_chain *drafts[3];
+    work_open(&w, "tiny-llama-Q4_1", NULL);
+    st_unit *guessing[1] = {w.f.units[1]};
+    st_span all[1] = {{0, w.f.model->n_layers - 1}};
+    st_chain_options c = {.model = w.f.model, .spans = all, .n_chunks = 1, .units = guessing, .n_ctx = N_CTX};
+    for (int d = 0; d < 3; d++) fixture_check(st_chain_open(&drafts[d], &c, &err), &err);
+    unsigned tries = 100;                                       /* of a busy machine */
+    while (tries > 0 && steps_beside(&w, drafts) <= 7) tries--; /* the prompt's own step, and a guess after it */
+    assert_true(tries > 0);
+    st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
+    st_streams_options o = options_of(&w, &one, 1);
+    o.rows = 1;
+    o.depth = 3;
+    o.guesses = 5;
+    o.drafts = drafts;
+    run_and_check(&w, &o);
+    w.stop_job = 3;
+    w.stop_at = 4;
+    fixture_check(run(&w, &o, &err), &err);
+    assert_int_equal(w.got[3].finish, ST_FINISH_STOPPED);
+    for (uint32_t i = 0; i < N_JOBS; i++)
+        if (i != 3) check_job(&w, i);
+    w.stop_job = UINT32_MAX;
+    w.stop_all_after = 20;
+    assert_int_equal(run(&w, &o, &err), STRETTO_E_STOPPED);
+    atomic_store(&w.cancel, false);
+    w.stop_all_after = 0;
+    run_and_check(&w, &o); /* the drafts are as good as new */
+    for (int d = 0; d < 3; d++) st_chain_close(drafts[d]);
+    work_close(&w);
+}
+
 /* One stream ends while its step is under way; the others do not notice. */
 static void one_stream_cancelled(void **state) {
     (void)state;
@@ -451,9 +506,10 @@ static void wrong_prompts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_of_a_serial_run),  cmocka_unit_test(speculation_changes_nothing),
-        cmocka_unit_test(a_model_guesses),      cmocka_unit_test(one_stream_cancelled),
-        cmocka_unit_test(everything_cancelled), cmocka_unit_test(units_fail),
-        cmocka_unit_test(wrong_options),        cmocka_unit_test(wrong_prompts),
+        cmocka_unit_test(a_model_guesses),      cmocka_unit_test(a_model_guesses_meanwhile),
+        cmocka_unit_test(one_stream_cancelled), cmocka_unit_test(everything_cancelled),
+        cmocka_unit_test(units_fail),           cmocka_unit_test(wrong_options),
+        cmocka_unit_test(wrong_prompts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
