@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The probe's page in a real browser: no errors, and the numbers of the JSON. Skipped where there is no browser."""
+"""The probe's and the plan's page in a real browser: no errors, and the numbers of the JSON. Skipped where there is no browser."""
 
 import json
 import pathlib
@@ -48,6 +48,19 @@ class Browser(page.PageTest, page.BrowserTest):
         self.assertEqual(console, [])
         self.assertEqual(len(page.Page(text).scripts), 1)
         self.assertIn(HOSTILE, page.Page(text).text)
+
+
+@unittest.skipUnless(page.BROWSER, "no browser: chromium-headless-shell is not installed")
+class PlanBrowser(page.PlanPageTest, page.BrowserTest):
+    def test_no_errors_and_the_numbers_of_the_json(self):
+        text, console = self.browse(self.path)
+        self.assertEqual(console, [])
+        shown = page.Page(text)
+        self.check_numbers(shown)
+        self.assertEqual(shown.hidden, {"save": False})  # the script ran
+
+    def test_fits_a_phone_and_a_desktop(self):
+        self.check_fits(self.path)
 
 
 if __name__ == "__main__":

@@ -159,3 +159,34 @@ class PageTest(support.CommandTest):
                 if row["overlap"] != "undecided" or row["cause"] != "unexplained":
                     words.append(row["cause"])
                 self.assertTrue([text for text in page.findings if all(word in text for word in words)], words)
+
+
+class PlanPageTest(support.CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name, "plan.html")
+        words = ("--for", "throughput", "-k", 3, "-p", 8, "-n", 8, "--chunks", 2, "--check", "-r", 1)
+        result = support.run("plan", "-m", LLAMA, *words, "--html", cls.path, "--json")
+        assert result.returncode == 0, result.stderr
+        cls.json = json.loads(result.stdout)
+        cls.source = cls.path.read_text(encoding="utf-8")
+        cls.possible = [row for row in cls.json["schedules"] if row["possible"]]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check_numbers(self, shown):
+        rows = [row for row in shown.rows if "arrangement" in row]
+        self.assertEqual([row["arrangement"] for row in rows], [row["title"] for row in self.possible])
+        for row, expected in zip(rows, self.possible):
+            predicted, measured = expected["predicted"], expected["measured"]
+            self.assertEqual(row["tokens/s, predicted"], figure(predicted["tokens_per_s"]))
+            self.assertEqual(row["measured"], figure(measured["tokens_per_s"]))
+            above = 100 * (measured["tokens_per_s"] / predicted["tokens_per_s"] - 1)
+            self.assertLess(abs(float(row["difference"].split()[0]) - above), 0.51)
+            self.assertIn(row["first token, ms, predicted"], figures_ms(predicted["ttft_ns"]))
+            self.assertIn(row["first token, measured"], figures_ms(measured["ttft_ns"]))
+        self.assertIn(self.json["reason"], shown.text)
+        self.assertEqual(json.loads(shown.data), self.json)

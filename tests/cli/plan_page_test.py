@@ -1,47 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The plan's page: it loads nothing, shows the numbers of the JSON, and is right in a real browser where there is one."""
+"""The plan's page: it loads nothing, shows the numbers of the JSON, and draws every schedule."""
 
-import json
-import pathlib
 import re
-import tempfile
-import unittest
 
 import page
 import support
 from support import FAILED, LLAMA
 
 
-class Pages(page.BrowserTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name, "plan.html")
-        words = ("--for", "throughput", "-k", 3, "-p", 8, "-n", 8, "--chunks", 2, "--check", "-r", 1)
-        result = support.run("plan", "-m", LLAMA, *words, "--html", cls.path, "--json")
-        assert result.returncode == 0, result.stderr
-        cls.json = json.loads(result.stdout)
-        cls.source = cls.path.read_text(encoding="utf-8")
-        cls.possible = [row for row in cls.json["schedules"] if row["possible"]]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def check_numbers(self, shown):
-        rows = [row for row in shown.rows if "arrangement" in row]
-        self.assertEqual([row["arrangement"] for row in rows], [row["title"] for row in self.possible])
-        for row, expected in zip(rows, self.possible):
-            predicted, measured = expected["predicted"], expected["measured"]
-            self.assertEqual(row["tokens/s, predicted"], page.figure(predicted["tokens_per_s"]))
-            self.assertEqual(row["measured"], page.figure(measured["tokens_per_s"]))
-            above = 100 * (measured["tokens_per_s"] / predicted["tokens_per_s"] - 1)
-            self.assertLess(abs(float(row["difference"].split()[0]) - above), 0.51)
-            self.assertIn(row["first token, ms, predicted"], page.figures_ms(predicted["ttft_ns"]))
-            self.assertIn(row["first token, measured"], page.figures_ms(measured["ttft_ns"]))
-        self.assertIn(self.json["reason"], shown.text)
-        self.assertEqual(json.loads(shown.data), self.json)
-
+class Source(page.PlanPageTest):
     def test_source_shows_the_numbers_of_the_json(self):
         self.check_numbers(page.Page(self.source))
 
@@ -67,18 +34,6 @@ class Pages(page.BrowserTest):
 
     def test_places_that_cannot_be_written(self):
         self.fails(FAILED, "plan", "-m", LLAMA, "--html", "/proc/nowhere/x.html", says="/proc/nowhere/x.html")
-
-    @unittest.skipUnless(page.BROWSER, "no browser: chromium-headless-shell is not installed")
-    def test_in_a_browser(self):
-        text, console = self.browse(self.path)
-        self.assertEqual(console, [])
-        shown = page.Page(text)
-        self.check_numbers(shown)
-        self.assertEqual(shown.hidden, {"save": False})  # the script ran
-
-    @unittest.skipUnless(page.BROWSER, "no browser: chromium-headless-shell is not installed")
-    def test_fits_a_phone_and_a_desktop(self):
-        self.check_fits(self.path)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@
 import json
 import os
 import re
+import signal
+import subprocess
 import tempfile
+import time
 
 import support
-from support import LLAMA, REFUSED, USAGE
+from support import FAILED, INTERRUPTED, LLAMA, PROJECT, REFUSED, STRETTO, USAGE
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -101,6 +104,44 @@ class Plan(support.CommandTest):
         part = self.write({"schema": "stretto-probe/1", "pairs": [two]})
         whole = [s["why"] for s in self.done_json("plan", "--probe", part)["schedules"] if not s["possible"]]
         self.assertIn("no cost is known of chunk 2 on cpu:0", whole)
+
+    def test_examples_of_the_document(self):
+        with open(os.path.join(PROJECT, "docs", "PLAN.md"), encoding="utf-8") as file:
+            schedule, table = re.findall(r"```json\n(.*?)```", file.read(), re.S)
+        got = self.done_json("plan", "--costs", self.write(table), "--for", "ttft", "-p", 1024, "--acceptance", "0.4")
+        self.assertEqual(got["costs"]["title"], "a phone")
+        self.assertTrue(any("npu" in s["title"] for s in got["schedules"] if s["possible"]))
+        words = ("run", "-m", LLAMA, "-p", "x", "--chunks", 4, "--schedule", self.write(schedule, "schedule.json"))
+        self.assertIn(b"no layer 9", support.run(*words).stderr)  # it is well formed, but of a model of 30 layers
+
+    def test_outputs_that_take_nothing(self):
+        table = self.write(TABLE)
+        closed = subprocess.run(
+            ["sh", "-c", '"$@" >&-', "sh", STRETTO, "plan", "--costs", table], stderr=subprocess.PIPE, timeout=60, check=False
+        )
+        self.assertEqual(closed.returncode, FAILED, closed.stderr)
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run(
+                [STRETTO, "plan", "--costs", table], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+            )
+        self.assertEqual(result.returncode, FAILED, result.stderr)
+        for option in ("--html", "--trace", "-o", "--save-costs"):
+            result = support.run("plan", "--costs", table, option, "/dev/full")
+            self.assertEqual(result.returncode, FAILED, option)
+            self.assertIn(b"/dev/full", result.stderr)
+
+    def test_interrupted(self):
+        """Whatever it is doing: it ends soon, and what was planned by then is shown."""
+        for wait in (0.3, 2, 6):
+            words = ["plan", "-m", LLAMA, "-k", "4", "-p", "64", "-n", "128", "--check", "-r", "16"]
+            process = subprocess.Popen(
+                [STRETTO, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=support.environment()
+            )
+            time.sleep(wait)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=200)
+            self.assertEqual(process.returncode, INTERRUPTED, errors)
+            self.assertTrue(out == b"" or b"  best: " in out, out)
 
     def test_bad_input(self):
         self.fails(USAGE, "plan", says="-m")
