@@ -35,6 +35,7 @@ typedef struct bench {
     atomic_bool reading, ends;
     st_trace trace;
     double plain[ROUNDS_MOST], beside[ROUNDS_MOST], ratio[ROUNDS_MOST];
+    uint64_t sum; /* of all that the reader read, so that it is read */
 } bench;
 
 /* ---- the reader ---- */
@@ -63,7 +64,6 @@ static void *reader_main(void *arg) {
     bench *b = arg;
     uint32_t next = 0;
     unsigned step = 0;
-    volatile uint64_t sink = 0; /* keeps the reads */
     while (!atomic_load(&b->ends)) {
         if (atomic_load(&b->step) != step) step = atomic_load(&b->step), next = 0;
         uint32_t now = atomic_load_explicit(&b->done, memory_order_acquire);
@@ -71,7 +71,7 @@ static void *reader_main(void *arg) {
         if (!atomic_load(&b->reading) || next > b->model->n_layers || next > now + b->ahead)
             st_spin_pause();
         else
-            sink += read_layer(b->model, next++);
+            b->sum += read_layer(b->model, next++);
     }
     return NULL;
 }

@@ -154,8 +154,8 @@ static void markdown_begins_with_the_verdict(void **state) {
     st_probe_markdown(&out, &r.record, &origin);
     static const char *const parts[] = {
         "# Overlap probe\n\nDate: 2023-11-14. Stretto 1.2.3.\n",
-        "## TL;DR\n\n- 1 || 3, one unit: **serialises** (overlap factor against one queue 0.00, 95 % interval 0.00 to "
-        "0.00).\n",
+        "## TL;DR\n\n- 1 || 3, one unit: **serialises** (overlap factor against one queue 0.00, ",
+        "one queue 0.00, 95 % interval 0.00 to 0.00).\n",
         "- 1 || 3, two threads: not measured.\n",
         "- 1 || 3, worth it for one stream: **no**, the steps depend on each other.\n",
         "## Methodology\n\n- Host: A processor, 2 cores, AVX2; Linux 6.1.\n",
