@@ -158,17 +158,41 @@ static bool cause_memory(st_probe_row *row, const st_unit_pair *units) {
     return true;
 }
 
-static bool cause_clock(st_probe_row *row, const st_unit_pair *units) {
+/* Whether arithmetic on registers, too, takes longer when both units work; *clock_drops: so does a chain of additions,
+ * which takes as many cycles wherever it runs. */
+static bool arithmetic_stretched(const st_unit_pair *units, bool *clock_drops) {
     const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
     const st_control_result *clock = &units->controls[ST_CONTROL_CLOCK];
     if (!compute->n_rounds || !clock->n_rounds) return false;
     double alone = fmin(clock->solo_rate[0], clock->solo_rate[1]);
-    bool slower = compute->slowdown[0] > 1 + ST_END_TOLERANCE && compute->slowdown[1] > 1 + ST_END_TOLERANCE;
-    if (!slower || clock->parallel_rate >= (1 - ST_END_TOLERANCE) * alone) return false;
+    *clock_drops = clock->parallel_rate < (1 - ST_END_TOLERANCE) * alone;
+    return compute->slowdown[0] > 1 + ST_END_TOLERANCE && compute->slowdown[1] > 1 + ST_END_TOLERANCE;
+}
+
+static bool cause_clock(st_probe_row *row, const st_unit_pair *units) {
+    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
+    const st_control_result *clock = &units->controls[ST_CONTROL_CLOCK];
+    bool drops;
+    if (!arithmetic_stretched(units, &drops) || !drops) return false;
     evidence_set(row, ST_CAUSE_CLOCK,
                  "both are stretched, and so is arithmetic alone (%.2f and %.2f times); the cores' clock drops from "
                  "%.2f to %.2f GHz when both units work",
-                 compute->slowdown[0], compute->slowdown[1], alone, clock->parallel_rate);
+                 compute->slowdown[0], compute->slowdown[1], fmin(clock->solo_rate[0], clock->solo_rate[1]),
+                 clock->parallel_rate);
+    return true;
+}
+
+/* Two hardware threads of one core that the system shows as two cores, as it does to the guest of a hypervisor: what
+ * keeps a core's arithmetic busy takes longer on both, at a clock that stays. */
+static bool cause_hidden_core(st_probe_row *row, const st_unit_pair *units) {
+    bool drops;
+    if (row->one_unit || !units || !stretched(row) || !arithmetic_stretched(units, &drops) || drops) return false;
+    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
+    if (compute->overlap.hi >= FULL_OVERLAP) return false;
+    evidence_set(row, ST_CAUSE_SHARED_CORE,
+                 "both are stretched, and so is arithmetic alone (%.2f and %.2f times), while the clock stays at %.2f "
+                 "GHz: hardware threads of one core do that, though the system shows two",
+                 compute->slowdown[0], compute->slowdown[1], units->controls[ST_CONTROL_CLOCK].parallel_rate);
     return true;
 }
 
@@ -252,7 +276,8 @@ void st_cause_set(st_probe_row *row, const st_probe_record *record) {
     st_classes_count(row);
     const st_unit_pair *units = st_record_unit_pair(record, row);
     if (cause_cores(row) || cause_queueing(row) || cause_process(row, record) || cause_fifo(row) ||
-        cause_sliced(row, units) || cause_stretched(row, units) || cause_true_overlap(row))
+        cause_hidden_core(row, units) || cause_sliced(row, units) || cause_stretched(row, units) ||
+        cause_true_overlap(row))
         return;
     cause_unexplained(row, units);
 }

@@ -162,6 +162,29 @@ static void a_clock_that_drops_is_found(void **state) {
     rig_close(&r);
 }
 
+/* A guest's two cores may be hardware threads of one: arithmetic takes longer on both, but a chain of additions, which
+ * leaves most of a core idle, does not. */
+static void hardware_threads_that_look_like_cores_are_found(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, (st_mock_options){.together = 0.25}, two, 2,
+             (rig_pair){.a_ns = 100000, .b_ns = 120000, .a_bytes = 10000, .b_bytes = 10000});
+    rig_controls(&r, 0.9);
+    st_probe_row *row = rig_run(&r);
+    st_control_result *controls = r.record.unit_pairs[0].controls;
+    assert_true(controls[ST_CONTROL_COMPUTE].overlap.hi < 0.9);
+    controls[ST_CONTROL_CLOCK].parallel_rate = controls[ST_CONTROL_CLOCK].solo_rate[0];
+    st_cause_set(row, &r.record);
+    assert_int_equal(row->cause, ST_CAUSE_SHARED_CORE);
+    assert_string_equal(row->evidence,
+                        "both are stretched, and so is arithmetic alone (1.25 and 1.25 times), while the clock stays "
+                        "at 3.00 GHz: hardware threads of one core do that, though the system shows two");
+    controls[ST_CONTROL_COMPUTE].overlap.hi = 0.95; /* it may be that they do not */
+    st_cause_set(row, &r.record);
+    assert_int_equal(row->cause, ST_CAUSE_UNEXPLAINED);
+    rig_close(&r);
+}
+
 /* The same numbers, but nothing known of the units: no cause is guessed. */
 static void without_controls_nothing_is_blamed(void **state) {
     (void)state;
@@ -496,6 +519,7 @@ int main(void) {
         cmocka_unit_test(a_memory_that_one_alone_exhausts_is_no_time_sliced_engine),
         cmocka_unit_test(a_shared_cache_is_found_by_the_pair_when_warm),
         cmocka_unit_test(a_clock_that_drops_is_found),
+        cmocka_unit_test(hardware_threads_that_look_like_cores_are_found),
         cmocka_unit_test(without_controls_nothing_is_blamed),
         cmocka_unit_test(a_lock_of_the_process_is_found_by_a_second_process),
         cmocka_unit_test(one_core_is_proved_by_pinning_off),
