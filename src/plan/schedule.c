@@ -133,6 +133,11 @@ static int check_draft(const st_schedule *s, stretto_error *err) {
     if (s->batch > 1)
         return st_fail(err, STRETTO_E_INPUT,
                        "a draft is verified in a call of its own, so a call has one stream, not %u", s->batch);
+    if (s->host_beside)
+        return st_fail(
+            err, STRETTO_E_INPUT,
+            "\"host_beside\" with \"speculation\": a draft follows what was verified, so the next step waits "
+            "for the host");
     return STRETTO_OK;
 }
 

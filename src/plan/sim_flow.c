@@ -126,7 +126,7 @@ static bool can_decode(const sim *s, uint32_t station, uint32_t slot) {
     if (own->state == SIM_FREE || own->station != station) return false;
     if (own->state == SIM_DECODING && own->in_flight == 0)
         return own->kv_ns <= s->now_ns && !own->drafting && sim_draft_ready(s, slot);
-    if (!s->schedule->host_beside || s->schedule->draft != ST_DRAFT_NONE) return false;
+    if (!s->schedule->host_beside) return false;
     if (!s->stations[station].decodes || own->in_flight != 1) return false;
     bool chooses = own->state == SIM_DECODING || own->n_read == s->workload->prompt;
     return chooses && sim_wanted(s, slot) > 1;
@@ -348,8 +348,7 @@ static void make_stations(sim *s) {
     uint32_t calls =
         schedule->kind == ST_SCHEDULE_STAGED ? (schedule->streams + schedule->batch - 1) / schedule->batch : 1;
     s->prompt_depth = schedule->pipelined ? min_u32(st_schedule_stages(schedule) + 1, ST_PLAN_CALLS_MAX) : 1;
-    s->depth =
-        min_u32(schedule->host_beside && schedule->draft == ST_DRAFT_NONE ? 2 * calls : calls, ST_PLAN_CALLS_MAX);
+    s->depth = min_u32(schedule->host_beside ? 2 * calls : calls, ST_PLAN_CALLS_MAX);
     if (s->depth < s->prompt_depth) s->depth = s->prompt_depth;
 }
 

@@ -63,7 +63,7 @@ int st_schedule_lineup(const st_schedule *s, uint32_t n_chunks, st_unit *const *
     o->rows = s->batch;
     o->prompt_rows = s->micro_batch;
     o->guesses = s->draft != ST_DRAFT_NONE ? at_most(s->longest_draft, ST_LOOKUP_MAX) : 0;
-    o->ahead = s->host_beside && !o->guesses; /* what is drafted follows what was verified */
+    o->ahead = s->host_beside;
     o->mix = s->batch > 1;
     set_depths(s, o);
     return STRETTO_OK;

@@ -180,6 +180,10 @@ class Schedules(support.CommandTest):
             (dict(good, kind="staged"), ["staged"]),
             (dict(good, kind="faster"), ["faster"]),
             (dict(good, streams=0), ["streams"]),
+            (
+                schedule("serial", [A] * 4, host_beside=True, speculation={"draft": "lookup", "longest": 4}),
+                ["host_beside", "speculation"],
+            ),
             ("{", ["line 1"]),
             ("", [".json"]),
         ]

@@ -58,7 +58,7 @@ static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
     s.pipelined = st_rng_below(rng, 2);
     s.host_beside = st_rng_below(rng, 2);
     s.micro_batch = 1 + (uint32_t)st_rng_below(rng, 8);
-    if (s.batch == 1 && st_rng_below(rng, 2)) {
+    if (s.batch == 1 && !s.host_beside && st_rng_below(rng, 2)) {
         s.draft = ST_DRAFT_LOOKUP;
         s.longest_draft = 1 + (uint32_t)st_rng_below(rng, 4);
     }

@@ -159,6 +159,9 @@ static const refusal refusals[] = {
           ", \"speculation\": {\"draft\": \"lookup\", "
           "\"longest\": 2}}",
      "a call has one stream, not 2"},
+    {HEAD "\"kind\": \"serial\", \"units\": [\"a\"], \"chunks\": [{\"chunk\": 1, \"unit\": \"a\"}], "
+          "\"host_beside\": true, \"speculation\": {\"draft\": \"lookup\", \"longest\": 2}}",
+     "\"host_beside\" with \"speculation\""},
     {HEAD "\"kind\": \"replicas\", \"streams\": 2, " TWO PLACES "}", "\"unit\" has no meaning here"},
 };
 

@@ -74,7 +74,6 @@ static void several_in_flight(void **state) {
     s = schedule(ST_SCHEDULE_STAGED, "0011", 2, 3, 1);
     s.draft = ST_DRAFT_LOOKUP;
     s.longest_draft = 40;
-    s.host_beside = true;
     o = lineup(&s, &l);
     assert_true(o.guesses == ST_LOOKUP_MAX && !o.ahead && !o.mix && o.rows == 1);
 }
@@ -116,6 +115,11 @@ static void what_cannot_be_run(void **state) {
     s.draft = ST_DRAFT_MODEL;
     s.longest_draft = 4;
     refused(&s, 4, "a unit of its own");
+    s = schedule(ST_SCHEDULE_SERIAL, "0000", 1, 1, 1);
+    s.draft = ST_DRAFT_LOOKUP;
+    s.longest_draft = 4;
+    s.host_beside = true;
+    refused(&s, 4, "\"host_beside\" with \"speculation\"");
 }
 
 int main(void) {
