@@ -14,7 +14,6 @@
 #define BESIDE_NS 120000000ull
 #define WAYS 8
 #define SHARES 3 /* of the combinations, one a turn */
-#define SLOWDOWN_LEAST 0.2
 #define SLOWDOWN_MOST 100.0
 
 /* A lane that does one kind of work until it is told to stop. */
@@ -98,11 +97,9 @@ static int measure_both(plan_beside *b, enum st_work first, enum st_work second,
     int rc = go(both, 2, BESIDE_NS, err);
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t c = 0; c < b->rig[i]->s->n_chunks && !rc; c++) {
-            double before = alone[i][works[i]][c], ratio = plan_samples_mean(&both[i].times[c]);
-            ratio = before > 0 ? ratio / before : 1;
-            if (ratio < SLOWDOWN_LEAST) ratio = SLOWDOWN_LEAST;
-            if (ratio > SLOWDOWN_MOST) ratio = SLOWDOWN_MOST;
-            rc = plan_samples_add(&b->slower[i][c][works[i]][works[1 - i]], ratio, err);
+            enum st_work own = works[i], other = works[1 - i];
+            rc = plan_samples_add(&b->together[i][c][own][other], plan_samples_mean(&both[i].times[c]), err);
+            if (!rc) rc = plan_samples_add(&b->alone[i][c][own][other], alone[i][own][c], err);
         }
         free_worker(&both[i]);
     }
@@ -157,14 +154,21 @@ int plan_beside_turn(plan_beside *b, stretto_error *err) {
 
 /* ---- the table ---- */
 
-/* Of chunks, and on average. What is below 1 is noise: no lane speeds another up. */
+/* All turns beside over all turns alone. A mean of the turns' quotients would be too large: whatever slowed the
+ * denominator for a moment makes one of them small, but what sped it up makes one larger by more. What is below 1 is
+ * noise: no lane speeds another up. */
+static double slowdown_of(const plan_samples *together, const plan_samples *alone) {
+    double before = plan_samples_mean(alone), slowdown = before > 0 ? plan_samples_mean(together) / before : 1;
+    return slowdown < 1 ? 1 : slowdown > SLOWDOWN_MOST ? SLOWDOWN_MOST : slowdown;
+}
+
+/* Of chunks, and on average. */
 static int note(const plan_beside *b, st_costs *costs, unsigned side, enum st_work work, enum st_work beside,
                 stretto_error *err) {
     uint32_t x = b->unit[side], y = b->unit[1 - side];
     double sum = 0;
     for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        double slowdown = plan_samples_mean(&b->slower[side][c][work][beside]);
-        if (slowdown < 1) slowdown = 1;
+        double slowdown = slowdown_of(&b->together[side][c][work][beside], &b->alone[side][c][work][beside]);
         sum += slowdown;
         for (uint32_t a = 0; a < costs->n_chunks; a++) {
             int rc = st_cost_set_slowdown(costs, x, c, work, y, a, beside, slowdown, err);
@@ -190,8 +194,10 @@ int plan_beside_note(const plan_beside *b, st_costs *costs, stretto_error *err) 
 void plan_beside_free(plan_beside *b) {
     for (unsigned side = 0; side < 2; side++) {
         for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++)
-            for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++)
-                plan_samples_free(&b->slower[side][c][i / ST_WORKS][i % ST_WORKS]);
+            for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++) {
+                plan_samples_free(&b->together[side][c][i / ST_WORKS][i % ST_WORKS]);
+                plan_samples_free(&b->alone[side][c][i / ST_WORKS][i % ST_WORKS]);
+            }
         plan_samples_free(&b->way[side]);
     }
 }

@@ -13,9 +13,9 @@ typedef struct plan_beside {
     plan_rig *rig[2];     /* theirs, */
     plan_texts *texts[2]; /* and the streams for each */
     uint32_t streams;     /* of the workload */
-    /* of each chunk on the first and the second, at work of each kind: the time beside work of each kind over the time
-     * alone. A batch has a unit's share of the streams, two rows at least. */
-    plan_samples slower[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS];
+    /* of each chunk on the first and the second, at work of each kind: its mean time in a turn beside work of each
+     * kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least. */
+    plan_samples together[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS], alone[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS];
     uint32_t turns;
     plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */
 } plan_beside;

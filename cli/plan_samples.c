@@ -19,12 +19,7 @@ int plan_samples_add(plan_samples *s, double ns, stretto_error *err) {
 }
 
 double plan_samples_mean(const plan_samples *s) {
-    uint32_t cut = s->n > 2 ? (s->n + 2) / 5 : 0;
-    double sum = 0;
-    if (s->n == 0) return 0;
-    st_sort(s->ns, s->n); /* their order means nothing */
-    for (uint32_t i = cut; i < s->n - cut; i++) sum += s->ns[i];
-    return sum / (s->n - 2 * cut);
+    return s->n ? st_mean_unstalled(s->ns, s->n) : 0; /* their order means nothing */
 }
 
 void plan_samples_free(plan_samples *s) {

@@ -13,8 +13,7 @@ typedef struct plan_samples {
 } plan_samples;
 
 int plan_samples_add(plan_samples *samples, double ns, stretto_error *err); /* STRETTO_E_MEMORY */
-/* The mean without the lowest and the highest fifth: a run takes the sum of slow and fast spells, but a step that was
- * held up for long says nothing. 0 of none. */
+/* st_mean_unstalled: a run takes the sum of slow and fast spells, so the table has to. 0 of none. */
 double plan_samples_mean(const plan_samples *samples);
 void plan_samples_free(plan_samples *samples);
 

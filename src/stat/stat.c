@@ -33,6 +33,12 @@ double st_median(double *x, size_t n) {
     return st_median_sorted(x, n);
 }
 
+double st_mean_unstalled(double *x, size_t n) {
+    double most = 2 * st_median(x, n), sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] < most ? x[i] : most;
+    return sum / (double)n;
+}
+
 double st_mad(const double *x, size_t n, double center, double *scratch) {
     for (size_t i = 0; i < n; i++) scratch[i] = fabs(x[i] - center);
     return st_median(scratch, n);

@@ -25,6 +25,10 @@ double st_quantile_sorted(const double *x, size_t n, double q);
 /* Of x[n] in any order, n > 0; x is reordered. */
 double st_median(double *x, size_t n);
 
+/* The mean of x[n], none negative, n > 0, in any order (x is reordered), where what exceeds twice the median counts as
+ * that much: slow and fast spells weigh as much as they lasted, as in a sum, while a stall says next to nothing. */
+double st_mean_unstalled(double *x, size_t n);
+
 /* Median absolute deviation of x[n] from center, n > 0. scratch has room for n. Times 1.4826 it estimates the standard
  * deviation of normal data. */
 #define ST_MAD_TO_SIGMA 1.4826
