@@ -23,7 +23,7 @@ typedef struct worker {
     enum st_work work;
     uint32_t tokens;
     const atomic_bool *stop;
-    plan_samples times[ST_MAX_CHUNKS];
+    plan_samples times; /* of all chunks */
     int rc;
     stretto_error err;
 } worker;
@@ -31,9 +31,9 @@ typedef struct worker {
 static int step(worker *w, bool sample) {
     int rc = w->work == ST_WORK_PREFILL ? plan_rig_read(w->rig, w->texts, w->tokens, &w->err)
                                         : plan_rig_decode(w->rig, w->texts, w->tokens, true, &w->err);
-    for (uint32_t c = 0; c < w->rig->s->n_chunks && sample && !rc; c++)
-        rc = plan_samples_add(&w->times[c], plan_rig_ns(w->rig, c), &w->err);
-    return rc;
+    double ns = 0;
+    for (uint32_t c = 0; c < w->rig->s->n_chunks && !rc; c++) ns += plan_rig_ns(w->rig, c);
+    return rc || !sample ? rc : plan_samples_add(&w->times, ns, &w->err);
 }
 
 /* The first step finds cold caches and sleeping workers. */
@@ -74,34 +74,28 @@ static worker worker_of(const plan_beside *b, unsigned side, enum st_work work) 
     return (worker){.rig = b->rig[side], .texts = b->texts[side], .work = work, .tokens = tokens[work]};
 }
 
-static void free_worker(worker *w) {
-    for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) plan_samples_free(&w->times[c]);
-}
-
-/* Of each side's chunks, alone. */
-static int measure_alone(const plan_beside *b, double alone[2][ST_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
+/* Of each side's work, alone. */
+static int measure_alone(const plan_beside *b, double alone[2][ST_WORKS], stretto_error *err) {
     int rc = STRETTO_OK;
     for (unsigned i = 0; i < 2 * ST_WORKS && !rc; i++) {
         worker w = worker_of(b, i % 2, (enum st_work)(i / 2));
         rc = go(&w, 1, ALONE_NS, err);
-        for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++) alone[i % 2][i / 2][c] = plan_samples_mean(&w.times[c]);
-        free_worker(&w);
+        alone[i % 2][i / 2] = plan_samples_mean(&w.times);
+        plan_samples_free(&w.times);
     }
     return rc;
 }
 
-static int measure_both(plan_beside *b, enum st_work first, enum st_work second,
-                        double alone[2][ST_WORKS][ST_MAX_CHUNKS], stretto_error *err) {
+static int measure_both(plan_beside *b, enum st_work first, enum st_work second, double alone[2][ST_WORKS],
+                        stretto_error *err) {
     enum st_work works[2] = {first, second};
     worker both[2] = {worker_of(b, 0, first), worker_of(b, 1, second)};
     int rc = go(both, 2, BESIDE_NS, err);
     for (unsigned i = 0; i < 2; i++) {
-        for (uint32_t c = 0; c < b->rig[i]->s->n_chunks && !rc; c++) {
-            enum st_work own = works[i], other = works[1 - i];
-            rc = plan_samples_add(&b->together[i][c][own][other], plan_samples_mean(&both[i].times[c]), err);
-            if (!rc) rc = plan_samples_add(&b->alone[i][c][own][other], alone[i][own][c], err);
-        }
-        free_worker(&both[i]);
+        enum st_work own = works[i], other = works[1 - i];
+        if (!rc) rc = plan_samples_add(&b->together[i][own][other], plan_samples_mean(&both[i].times), err);
+        if (!rc) rc = plan_samples_add(&b->alone[i][own][other], alone[i][own], err);
+        plan_samples_free(&both[i].times);
     }
     return rc;
 }
@@ -140,7 +134,7 @@ static int measure_way(plan_beside *b, unsigned from, stretto_error *err) {
 
 int plan_beside_turn(plan_beside *b, stretto_error *err) {
     const session *s = b->rig[0]->s;
-    double alone[2][ST_WORKS][ST_MAX_CHUNKS];
+    double alone[2][ST_WORKS];
     cli_progress(s->cx, "measuring %s beside %s", s->lanes.names[b->unit[0]], s->lanes.names[b->unit[1]]);
     int rc = measure_alone(b, alone, err);
     for (unsigned i = b->turns % SHARES; i < ST_WORKS * ST_WORKS && !rc; i += SHARES) {
@@ -156,48 +150,32 @@ int plan_beside_turn(plan_beside *b, stretto_error *err) {
 
 /* All turns beside over all turns alone. A mean of the turns' quotients would be too large: whatever slowed the
  * denominator for a moment makes one of them small, but what sped it up makes one larger by more. What is below 1 is
- * noise: no lane speeds another up. */
+ * noise: no lane speeds another up. And all chunks together, since it is noise, too, that most of their differences
+ * are. */
 static double slowdown_of(const plan_samples *together, const plan_samples *alone) {
     double before = plan_samples_mean(alone), slowdown = before > 0 ? plan_samples_mean(together) / before : 1;
     return slowdown < 1 ? 1 : slowdown > SLOWDOWN_MOST ? SLOWDOWN_MOST : slowdown;
 }
 
-/* Of chunks, and on average. */
-static int note(const plan_beside *b, st_costs *costs, unsigned side, enum st_work work, enum st_work beside,
-                stretto_error *err) {
-    uint32_t x = b->unit[side], y = b->unit[1 - side];
-    double sum = 0;
-    for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        double slowdown = slowdown_of(&b->together[side][c][work][beside], &b->alone[side][c][work][beside]);
-        sum += slowdown;
-        for (uint32_t a = 0; a < costs->n_chunks; a++) {
-            int rc = st_cost_set_slowdown(costs, x, c, work, y, a, beside, slowdown, err);
-            if (rc) return rc;
-        }
-    }
-    *st_cost_unit_slowdown(costs, x, work, y, beside) = sum / costs->n_chunks;
-    return STRETTO_OK;
-}
-
-int plan_beside_note(const plan_beside *b, st_costs *costs, stretto_error *err) {
-    int rc = STRETTO_OK;
-    for (unsigned side = 0; side < 2 && !rc; side++) {
-        for (unsigned i = 0; i < ST_WORKS * ST_WORKS && !rc; i++)
-            rc = note(b, costs, side, (enum st_work)(i / ST_WORKS), (enum st_work)(i % ST_WORKS), err);
+void plan_beside_note(const plan_beside *b, st_costs *costs) {
+    for (unsigned side = 0; side < 2; side++) {
         uint32_t x = b->unit[side], y = b->unit[1 - side];
+        for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++) {
+            enum st_work own = (enum st_work)(i / ST_WORKS), other = (enum st_work)(i % ST_WORKS);
+            *st_cost_unit_slowdown(costs, x, own, y, other) =
+                slowdown_of(&b->together[side][own][other], &b->alone[side][own][other]);
+        }
         double way = plan_samples_mean(&b->way[side]) - costs->units[y].dispatch_ns;
         costs->transfers[(size_t)x * costs->n_units + y].fixed_ns = way > 0 ? way : 0;
     }
-    return rc;
 }
 
 void plan_beside_free(plan_beside *b) {
     for (unsigned side = 0; side < 2; side++) {
-        for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++)
-            for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++) {
-                plan_samples_free(&b->together[side][c][i / ST_WORKS][i % ST_WORKS]);
-                plan_samples_free(&b->alone[side][c][i / ST_WORKS][i % ST_WORKS]);
-            }
+        for (unsigned i = 0; i < ST_WORKS * ST_WORKS; i++) {
+            plan_samples_free(&b->together[side][i / ST_WORKS][i % ST_WORKS]);
+            plan_samples_free(&b->alone[side][i / ST_WORKS][i % ST_WORKS]);
+        }
         plan_samples_free(&b->way[side]);
     }
 }

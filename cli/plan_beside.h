@@ -13,9 +13,9 @@ typedef struct plan_beside {
     plan_rig *rig[2];     /* theirs, */
     plan_texts *texts[2]; /* and the streams for each */
     uint32_t streams;     /* of the workload */
-    /* of each chunk on the first and the second, at work of each kind: its mean time in a turn beside work of each
-     * kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least. */
-    plan_samples together[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS], alone[2][ST_MAX_CHUNKS][ST_WORKS][ST_WORKS];
+    /* of the first's chunks and the second's, at work of each kind: the mean time of a call in a turn beside work of
+     * each kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least. */
+    plan_samples together[2][ST_WORKS][ST_WORKS], alone[2][ST_WORKS][ST_WORKS];
     uint32_t turns;
     plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */
 } plan_beside;
@@ -23,6 +23,6 @@ typedef struct plan_beside {
 void plan_beside_free(plan_beside *beside); /* what it owns */
 int plan_beside_turn(plan_beside *beside, stretto_error *err);
 /* Fills in slowdowns and transfers, means over turns; the units' dispatch_ns is there. */
-int plan_beside_note(const plan_beside *beside, st_costs *costs, stretto_error *err);
+void plan_beside_note(const plan_beside *beside, st_costs *costs);
 
 #endif

@@ -132,10 +132,15 @@ static int make_jobs(check_work *w, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static double median_of(const run_rates *rates, uint32_t n, size_t at) {
+/* Over the rounds, as costs are over their turns: of times, so of the inverse of a rate. */
+static double mean_of(const run_rates *rates, uint32_t n, size_t at, bool is_rate) {
     double values[ROUNDS_MOST];
-    for (uint32_t i = 0; i < n; i++) memcpy(&values[i], (const char *)&rates[i] + at, sizeof values[i]);
-    return st_median(values, n);
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(&values[i], (const char *)&rates[i] + at, sizeof values[i]);
+        if (is_rate && values[i] > 0) values[i] = 1 / values[i];
+    }
+    double mean = st_mean_unstalled(values, n);
+    return is_rate && mean > 0 ? 1 / mean : mean;
 }
 
 static void summarise(check_work *w, uint32_t n) {
@@ -146,10 +151,10 @@ static void summarise(check_work *w, uint32_t n) {
         *m = (st_measured){.done = true,
                            .events = m->events,
                            .n_events = m->n_events,
-                           .tokens_per_s = median_of(rates, n, offsetof(run_rates, tokens_per_s)),
-                           .stream_tokens_per_s = median_of(rates, n, offsetof(run_rates, stream_tokens_per_s)),
-                           .prefill_tokens_per_s = median_of(rates, n, offsetof(run_rates, prefill_tokens_per_s)),
-                           .ttft_ns = 1e6 * median_of(rates, n, offsetof(run_rates, ttft_ms))};
+                           .tokens_per_s = mean_of(rates, n, offsetof(run_rates, tokens_per_s), true),
+                           .stream_tokens_per_s = mean_of(rates, n, offsetof(run_rates, stream_tokens_per_s), true),
+                           .prefill_tokens_per_s = mean_of(rates, n, offsetof(run_rates, prefill_tokens_per_s), true),
+                           .ttft_ns = 1e6 * mean_of(rates, n, offsetof(run_rates, ttft_ms), false)};
     }
 }
 

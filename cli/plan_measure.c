@@ -277,7 +277,7 @@ int plan_meter_costs(const plan_meter *m, st_costs *out, stretto_error *err) {
     if (rc) return rc;
     out->host.text_ns = m->text_ns;
     for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = note_lane(m, u, out, err);
-    for (uint32_t i = 0; i < m->n_pairs && !rc; i++) rc = plan_beside_note(&m->pairs[i], out, err);
+    for (uint32_t i = 0; i < m->n_pairs && !rc; i++) plan_beside_note(&m->pairs[i], out);
     if (rc) st_costs_free(out);
     return rc;
 }

@@ -108,7 +108,7 @@ static void table(st_buf *out, const st_choice *choice) {
     for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i);
     st_buf_text(out,
                 "</tbody></table>\n<p class=\"note\">From best to worst as predicted. tokens/s: all tokens but each "
-                "stream's first, over the time in which any stream decodes; measured: medians over the rounds. "
+                "stream's first, over the time in which any stream decodes; measured: means of time over the rounds. "
                 "</p>\n</section>\n");
 }
 
@@ -176,7 +176,7 @@ static void conditions(st_buf *out, const st_choice *choice, const st_page *page
     if (st_plan_check_of(choice).n > 0)
         st_buf_text(out,
                     " Then each was run, in turns with the others; the pictures show the last of its runs, the "
-                    "table medians of all. The host's work is not drawn as measured: it has no stamps of its own.");
+                    "table means of all. The host's work is not drawn as measured: it has no stamps of its own.");
     st_buf_text(out, "</p>\n<dl class=\"facts\">\n");
     st_page_machine(out, page);
     st_plan_task_text(&text, choice);
