@@ -109,6 +109,20 @@ double st_cost_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, enum st_
     return prefill->n ? curve_at(prefill, one, tokens) : curve_at(decode, none, tokens);
 }
 
+double st_cost_draft_read_ns(const st_costs *costs, uint32_t unit, uint32_t tokens) {
+    const st_cost_unit *u = &costs->units[unit];
+    double prompt = 0, token = 0;
+    bool known = true;
+    if (u->draft_read_ns > 0) return tokens * u->draft_read_ns;
+    for (uint32_t c = 0; c < costs->n_chunks; c++) {
+        double one = st_cost_ns(costs, c, unit, ST_WORK_DECODE, 1);
+        known = known && one > 0;
+        token += one;
+        prompt += st_cost_ns(costs, c, unit, ST_WORK_PREFILL, tokens);
+    }
+    return u->draft_ns * (known ? prompt / token : tokens);
+}
+
 /* ---- slowdowns ---- */
 
 double *st_cost_unit_slowdown(const st_costs *costs, uint32_t x, enum st_work x_work, uint32_t y, enum st_work y_work) {

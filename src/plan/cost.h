@@ -48,10 +48,11 @@ typedef struct st_cost_unit {
     char name[ST_PLAN_NAME];
     uint32_t n_cores; /* units that share a core cannot be used in one schedule */
     uint16_t cores[ST_COST_CORES_MAX];
-    uint32_t n_threads; /* 0: not a lane */
-    uint32_t memory;    /* index; ST_COST_NONE: its own without a limit. Units of one memory share weights */
-    double dispatch_ns; /* added to each chunk's call */
-    double draft_ns;    /* a draft model's time for one token; 0: none runs there */
+    uint32_t n_threads;   /* 0: not a lane */
+    uint32_t memory;      /* index; ST_COST_NONE: its own without a limit. Units of one memory share weights */
+    double dispatch_ns;   /* added to each chunk's call */
+    double draft_ns;      /* a draft model's time for one token; 0: none runs there */
+    double draft_read_ns; /* its time for a token of a prompt; 0: see st_cost_draft_read_ns */
 } st_cost_unit;
 
 /* From one unit to another: latency that keeps neither busy. */
@@ -102,6 +103,10 @@ bool st_cost_curve_add(st_cost_curve *curve, uint32_t tokens, double ns);
  * origin where there is one. A prefill of fewer tokens than its first point lies between that and a decode of one.
  * 0: unknown. Without the unit's dispatch_ns. */
 double st_cost_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, enum st_work work, uint32_t tokens);
+
+/* A draft model's time for a prompt of so many tokens on a unit. What is not known is taken to be as many times that of
+ * one token as it is for the model itself there, or else as there are tokens. */
+double st_cost_draft_read_ns(const st_costs *costs, uint32_t unit, uint32_t tokens);
 
 /* How many times slower chunk a's work on x goes while chunk b's work is done on y. */
 double st_cost_slowdown(const st_costs *costs, uint32_t x, uint32_t a, enum st_work a_work, uint32_t y, uint32_t b,

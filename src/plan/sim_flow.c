@@ -124,8 +124,7 @@ static void add_share(sim *s, uint32_t index, sim_share share) {
 static bool can_decode(const sim *s, uint32_t station, uint32_t slot) {
     const sim_slot *own = &s->slots[slot];
     if (own->state == SIM_FREE || own->station != station) return false;
-    if (own->state == SIM_DECODING && own->in_flight == 0)
-        return own->kv_ns <= s->now_ns && !own->drafting && sim_draft_ready(s, slot);
+    if (own->state == SIM_DECODING && own->in_flight == 0) return own->kv_ns <= s->now_ns && sim_draft_ready(s, slot);
     if (!s->schedule->host_beside) return false;
     if (!s->stations[station].decodes || own->in_flight != 1) return false;
     bool chooses = own->state == SIM_DECODING || own->n_read == s->workload->prompt;
@@ -231,10 +230,16 @@ static void admit(sim *s) {
     for (uint32_t i = 0; i < s->n_slots && s->next_stream < s->workload->streams; i++) {
         sim_slot *slot = &s->slots[i];
         if (slot->state != SIM_FREE) continue;
-        *slot = (sim_slot){.state = SIM_READING, .stream = s->next_stream++, .fed = SIM_NONE, .ahead = SIM_NONE};
+        *slot = (sim_slot){.state = SIM_READING,
+                           .stream = s->next_stream++,
+                           .fed = SIM_NONE,
+                           .timed = slot->timed,
+                           .drafting = slot->drafting,
+                           .vain = slot->drafting};
         slot->station = least_station(s, false);
         s->stations[slot->station].n_slots++;
         count_reading(s, true);
+        sim_draft_begin(s, i);
     }
 }
 

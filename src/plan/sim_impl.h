@@ -65,10 +65,12 @@ typedef struct sim_slot {
     double kv_ns;       /* when its KV is where it decodes, */
     uint32_t kv_cause;  /* and the event that its first step then follows */
     uint32_t draft;     /* tokens of the draft that is being verified */
-    uint32_t ahead;     /* the call that drafts meanwhile, or SIM_NONE; */
-    bool ahead_done;    /* it has finished */
-    bool drafting;      /* its next step waits for a draft */
-    bool drafted;       /* which is there */
+    bool timed;         /* what a plain step takes is known: nothing is drafted before */
+    bool plain;         /* its step in flight is one, with the draft model at rest */
+    /* of a draft model: tokens of the prompt still to be read, tokens made after the text, and how many are wanted */
+    uint32_t to_read, made, n_draft;
+    bool drafting; /* a call of it is under way, */
+    bool vain;     /* whose token is for nothing, since the text has become another */
 } sim_slot;
 
 /* Where calls are made up: the chunks on their units, for streams that are read or decoded there. */
@@ -121,8 +123,7 @@ uint32_t sim_call_new(sim *s); /* zeroed; SIM_NONE after a failure, which s->cod
 void sim_call_free(sim *s, uint32_t call);
 void sim_enqueue(sim *s, uint32_t unit, uint32_t call); /* starts it at once where the unit is idle */
 void sim_arrive(sim *s, double at_ns, uint32_t call, uint32_t slot);
-void sim_cancel(sim *s, uint32_t unit, uint32_t call); /* waiting or running */
-bool sim_step(sim *s);                                 /* the next thing that happens; false when there is none */
+bool sim_step(sim *s); /* the next thing that happens; false when there is none */
 
 /* ---- sim_flow.c ---- */
 void sim_flow_begin(sim *s); /* makes stations and slots, hands the first streams over */
@@ -134,8 +135,9 @@ void sim_flow_submit(sim *s, uint32_t cause); /* all calls that can be made up n
 uint32_t sim_wanted(const sim *s, uint32_t slot);
 
 /* ---- sim_draft.c ---- */
-uint32_t sim_draft_length(const sim *s, uint32_t slot); /* of the slot's next draft; 0: a plain step */
+uint32_t sim_draft_length(const sim *s, uint32_t slot); /* of the slot's next draft, as far as it is there; 0: none */
 bool sim_draft_ready(const sim *s, uint32_t slot);      /* the next step need not wait for a draft */
+void sim_draft_begin(sim *s, uint32_t slot);            /* the slot has a stream: the model reads its prompt, too */
 /* A call with the slot's next step has been made up, and has so many tokens of a draft: the model goes on meanwhile. */
 void sim_draft_submitted(sim *s, uint32_t slot, uint32_t tokens, uint32_t cause);
 uint32_t sim_draft_verify(sim *s, uint32_t slot); /* tokens that the verification gives, 1 at least */

@@ -185,6 +185,10 @@ static uint32_t tokens_given(const sim_call *call) {
     return call->what == ST_SIM_VERIFY ? 1 : call->wanted;
 }
 
+static double draft_ns(const sim *s, uint32_t table, const sim_call *call) {
+    return call->n_prompt ? st_cost_draft_read_ns(s->costs, table, call->n_prompt) : s->costs->units[table].draft_ns;
+}
+
 static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
     const st_cost_host *host = &s->costs->host;
     if (u == s->n_units) {
@@ -192,7 +196,8 @@ static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
         return host->choose_ns + lookup + tokens_given(call) * host->text_ns;
     }
     const st_cost_unit *unit = &s->costs->units[s->units[u].table];
-    double ns = call->what == ST_SIM_DRAFT ? call->tokens * unit->draft_ns : chunk_ns(s, s->units[u].table, call);
+    double ns =
+        call->what == ST_SIM_DRAFT ? draft_ns(s, s->units[u].table, call) : chunk_ns(s, s->units[u].table, call);
     return unit->dispatch_ns + ns;
 }
 
@@ -245,21 +250,6 @@ static void start_next(sim *s, uint32_t u) {
     unit->head = s->calls[call].next;
     if (unit->head == SIM_NONE) unit->tail = SIM_NONE;
     start(s, u, call, unit->last_event); /* it waited for the one before */
-}
-
-void sim_cancel(sim *s, uint32_t u, uint32_t call) {
-    sim_unit *unit = &s->units[u];
-    if (unit->call == call) {
-        stop(s, u);
-        start_next(s, u);
-    } else {
-        uint32_t before = SIM_NONE, at = unit->head;
-        while (at != call) before = at, at = s->calls[at].next;
-        if (before == SIM_NONE) unit->head = s->calls[call].next;
-        if (before != SIM_NONE) s->calls[before].next = s->calls[call].next;
-        if (unit->tail == call) unit->tail = before;
-    }
-    sim_call_free(s, call);
 }
 
 static bool stage_goes_on(const sim *s, uint32_t u, const sim_call *call) {

@@ -28,7 +28,7 @@ enum st_sim_what {
     ST_SIM_PREFILL, /* with rows of prompts; decoding streams may share the call */
     ST_SIM_DECODE,
     ST_SIM_VERIFY, /* a decode of a token and its draft */
-    ST_SIM_DRAFT,  /* all tokens of a draft, by a model */
+    ST_SIM_DRAFT,  /* a token of a draft, by a model, or its reading of a prompt */
     ST_SIM_HOST,   /* choosing the call's tokens, their text, and what else the host does for a call */
     ST_SIM_WHATS
 };

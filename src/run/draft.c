@@ -11,8 +11,11 @@ struct st_draft {
     uint32_t n_given, n_text, n_wanted; /* n_wanted: length of the text at which it is enough */
     uint32_t n_read;                    /* tokens that the chain holds, or will when its step is done, */
     uint32_t n_same;                    /* and how many of those, from the first on, are the text's */
+    uint32_t n_step;                    /* tokens that the step under way reads */
     bool under_way, tells, dead;        /* tells: the step that is under way gives the token after the text */
 };
+
+#define GUESS_MOST 16 /* tokens that a guess and its verification add to the text */
 
 int st_draft_create(st_draft **out, st_chain *chain, st_listener *listener, stretto_error *err) {
     *out = NULL;
@@ -75,6 +78,7 @@ static bool go_on(st_draft *d) {
     d->tells = d->n_read + n == d->n_text;
     d->dead = st_chain_submit(d->chain, d->text + d->n_read, n, d->tells, d->listener, NULL) != STRETTO_OK;
     d->under_way = !d->dead;
+    d->n_step = n;
     if (d->under_way) d->n_read = d->n_same = d->n_read + n;
     return d->under_way;
 }
@@ -106,6 +110,15 @@ bool st_draft_arrived(st_draft *d) {
 
 bool st_draft_busy(const st_draft *d) {
     return !d->dead && d->n_text < d->n_wanted;
+}
+
+bool st_draft_behind(const st_draft *d) {
+    uint32_t same = min_u32(d->n_same, d->n_text);
+    return st_draft_busy(d) && (d->n_text - same > GUESS_MOST || (d->under_way && d->n_step > GUESS_MOST));
+}
+
+bool st_draft_under_way(const st_draft *d) {
+    return d->under_way;
 }
 
 uint32_t st_draft_take(const st_draft *d, int32_t *guess, uint32_t most) {

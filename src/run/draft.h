@@ -35,8 +35,11 @@ void st_draft_stop(st_draft *draft);
 /* The listener was called. True as above: the next step has been submitted. */
 bool st_draft_arrived(st_draft *draft);
 
-/* Whether tokens that are wanted are still to come. */
+/* Whether tokens that are wanted are still to come; whether a part of the text comes first that is longer than what a
+ * guess adds to it, as after a prompt, or where nothing was wanted for long; and whether a step is under way. */
 bool st_draft_busy(const st_draft *draft);
+bool st_draft_behind(const st_draft *draft);
+bool st_draft_under_way(const st_draft *draft);
 
 /* Copies the tokens after the text, up to `most` of those made so far, and returns their number. */
 uint32_t st_draft_take(const st_draft *draft, int32_t *guess, uint32_t most);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Prompt lookup: guesses how a text goes on from where its last tokens stood before [Saxena 2023, prompt lookup
- * decoding; Leviathan et al. 2023 for the verification]. And when guessing pays, from measured acceptance and cost:
- * what wrong guesses cost stays below half a step and one hundredth of the time, whatever the text. */
+ * decoding; Leviathan et al. 2023 for the verification], where that pays (run/worth.h). */
 #ifndef ST_RUN_LOOKUP_H
 #define ST_RUN_LOOKUP_H
 

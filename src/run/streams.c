@@ -72,8 +72,7 @@ static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
     int code =
         st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most, err);
     if (code || !o->guesses) return code;
-    slot->drafted = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = st_draft_settle};
-    if (o->drafts) return st_draft_create(&slot->draft, o->drafts[slot - e->slots], &slot->drafted.listener, err);
+    if (o->drafts) return st_slot_draft_open(e, slot, o->drafts[slot - e->slots], err);
     return st_lookup_create(&slot->lookup, o->n_ctx, err);
 }
 
@@ -184,7 +183,7 @@ static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_e
     slot->station = station;
     station->n_slots++;
     slot->state = ST_SLOT_READING;
-    st_slot_draft(e, slot, NULL, 0);
+    st_slot_draft_prompt(e, slot);
     return make_sampler(e, slot, err);
 }
 

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * What a model that guesses is asked for, and when: at once after each pass, and for the pass after it while that one
- * is verified. */
+ * is verified. And how much: what pays by run/worth.h, with what its guesses cost all in all: further rows, waiting for
+ * it, and what it takes from the units beside it. A plain step is timed with the model at rest. */
 #include "run/streams_impl.h"
+
+#include "base/clock.h"
+
+/* Before anything is known: how likely its guesses are right, and what one more token of them costs of a plain step:
+ * the first guess is of one token. */
+static const double right_at_first[ST_WORTH_KINDS] = {0.6};
+#define ROW_COST_AT_FIRST 0.5
+#define KIND 0
+
+int st_slot_draft_open(st_streams *e, st_slot *slot, st_chain *chain, stretto_error *err) {
+    slot->drafted = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = st_draft_settle};
+    st_worth_init(&slot->worth, right_at_first, ROW_COST_AT_FIRST);
+    return st_draft_create(&slot->draft, chain, &slot->drafted.listener, err);
+}
 
 uint32_t st_guess_most(const st_streams *e, const st_slot *slot, uint32_t n_ids) {
     const st_job *job = slot->job;
@@ -12,18 +27,51 @@ uint32_t st_guess_most(const st_streams *e, const st_slot *slot, uint32_t n_ids)
     return most < e->o.n_ctx - length ? most : (uint32_t)(e->o.n_ctx - length);
 }
 
-void st_slot_draft(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n) {
-    if (!slot->draft) return;
-    /* Ahead of what is in flight its own guess of the token that comes of that has to be made as well. */
-    uint32_t unknown = slot->in_flight > 0 || slot->state == ST_SLOT_READING;
-    uint32_t most = st_guess_most(e, slot, slot->n_ids + n + unknown);
+/* n guesses are taken for right; ahead: so is what it will guess of the token that comes after them. */
+static void want(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n, bool ahead, uint32_t longest) {
+    uint32_t most = st_guess_most(e, slot, slot->n_ids + n + ahead);
+    if (most > longest) most = longest;
     st_draft_text text = {.prompt = slot->job->prompt,
                           .ids = slot->ids,
                           .guess = guess,
                           .n_prompt = slot->job->n_prompt,
                           .n_ids = slot->n_ids,
                           .n_guess = n};
-    e->n_drafting += st_draft_want(slot->draft, &text, most ? most + unknown : 0);
+    e->n_drafting += st_draft_want(slot->draft, &text, most ? most + ahead : 0);
+}
+
+void st_slot_draft_prompt(st_streams *e, st_slot *slot) {
+    slot->n_guess = 0;
+    if (slot->draft && st_worth_pays(&slot->worth, KIND)) want(e, slot, NULL, 0, true, e->o.guesses);
+}
+
+void st_slot_draft_next(st_streams *e, st_slot *slot, uint64_t now) {
+    if (!slot->draft) return;
+    uint32_t most = st_guess_most(e, slot, slot->n_ids);
+    bool goes_on = slot->n_guess > 0 && st_draft_behind(slot->draft); /* what was asked for is still to come */
+    if (!goes_on || most == 0) slot->n_guess = most ? st_worth_length(&slot->worth, KIND, most) : 0;
+    slot->asked_ns = now;
+    slot->waited_ns = 0;
+    if (slot->n_guess)
+        want(e, slot, NULL, 0, false, slot->n_guess);
+    else
+        st_draft_stop(slot->draft);
+}
+
+void st_slot_draft_ahead(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n) {
+    if (slot->draft && n > 0) want(e, slot, guess, n, true, slot->n_guess);
+}
+
+bool st_slot_draft_wait(const st_slot *slot) {
+    return slot->draft && st_draft_busy(slot->draft) && !st_draft_behind(slot->draft);
+}
+
+void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns) {
+    if (!slot->draft) return;
+    if (n > 0)
+        st_worth_learn(&slot->worth, KIND, n, right, ns + slot->waited_ns);
+    else
+        st_worth_learn_plain(&slot->worth, flight->alone, ns);
 }
 
 void st_draft_settle(st_arrival *arrival) {
@@ -32,4 +80,5 @@ void st_draft_settle(st_arrival *arrival) {
     e->n_drafting--;
     e->stats.n_beside += slot->in_flight > 0;
     e->n_drafting += st_draft_arrived(slot->draft);
+    if (slot->in_flight == 0 && !st_draft_busy(slot->draft)) slot->waited_ns = st_now_ns() - slot->asked_ns;
 }

@@ -30,11 +30,11 @@ static void add_share(st_flight *f, st_slot *slot, uint32_t n_rows, uint32_t n_w
 
 /* ---- decoding ---- */
 
-/* Whether the stream's next id is known, and what a model guesses after it, or chosen by a pass in flight that this one
- * can follow. */
+/* Whether the stream's next id is known, and what a model guesses after it (if that is waited for), or chosen by a pass
+ * in flight that this one can follow. */
 static bool can_decode(const st_streams *e, const st_station *station, const st_slot *slot) {
     if (slot->station != station) return false;
-    if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return !slot->draft || !st_draft_busy(slot->draft);
+    if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return !st_slot_draft_wait(slot);
     if (!e->o.ahead || !station->decodes || slot->in_flight != 1) return false;
     bool chooses =
         slot->state == ST_SLOT_DECODING || (slot->state == ST_SLOT_READING && slot->n_read == slot->job->n_prompt);
@@ -45,7 +45,7 @@ static bool can_decode(const st_streams *e, const st_station *station, const st_
 static uint32_t add_guess(const st_streams *e, st_slot *slot, int32_t *guess) {
     uint32_t most = st_guess_most(e, slot, slot->n_ids);
     if (slot->lookup) return 1 + st_lookup_guess(slot->lookup, guess + 1, most);
-    return 1 + st_draft_take(slot->draft, guess + 1, most);
+    return 1 + st_draft_take(slot->draft, guess + 1, most < slot->n_guess ? most : slot->n_guess);
 }
 
 static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
@@ -55,6 +55,7 @@ static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
     } else {
         f->guess[0] = slot->ids[slot->n_ids - 1];
         if (e->o.guesses) n = add_guess(e, slot, f->guess);
+        f->alone = !slot->draft || !st_draft_under_way(slot->draft);
         st_pass_add(f->pass, slot->stream, f->guess, n, n);
     }
     if (slot->sampler && !e->o.guesses) st_pass_pick(f->pass, pick_id, slot);
@@ -140,7 +141,7 @@ static void submit(st_streams *e, st_flight *f) {
     }
     if (!st_pass_listen(f->pass, &f->arrival.listener)) st_arrive(&f->arrival.listener, STRETTO_OK, NULL);
     for (uint32_t i = 0; i < f->n_shares; i++)
-        if (!f->shares[i].prompt) st_slot_draft(e, f->shares[i].slot, f->guess + 1, f->shares[i].n_rows - 1);
+        if (!f->shares[i].prompt) st_slot_draft_ahead(e, f->shares[i].slot, f->guess + 1, f->shares[i].n_rows - 1);
 }
 
 void st_streams_submit(st_streams *e) {

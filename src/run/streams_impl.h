@@ -7,6 +7,7 @@
 
 #include "run/draft.h"
 #include "run/streams.h"
+#include "run/worth.h"
 
 #include <pthread.h>
 
@@ -31,14 +32,17 @@ typedef struct st_slot {
     const st_job *job;
     uint32_t index; /* of the job */
     st_stream *stream;
-    st_sampler *sampler; /* NULL: argmax. Used by a unit while a pass of the stream is in flight */
-    st_lookup *lookup;   /* guesses, or NULL */
-    st_draft *draft;     /* guesses, or NULL */
-    st_station *station; /* where it is read, or decodes */
-    st_flight *latest;   /* the pass with its latest rows */
-    uint32_t in_flight;  /* passes */
-    uint32_t n_read;     /* prompt tokens submitted */
-    int32_t *ids;        /* [n_ctx + 1] generated */
+    st_sampler *sampler;          /* NULL: argmax. Used by a unit while a pass of the stream is in flight */
+    st_lookup *lookup;            /* guesses, or NULL */
+    st_draft *draft;              /* guesses, or NULL */
+    st_worth worth;               /* of the draft's guesses, */
+    uint32_t n_guess;             /* how long the next one is to be, */
+    uint64_t asked_ns, waited_ns; /* since when, and how long the next pass waited for it */
+    st_station *station;          /* where it is read, or decodes */
+    st_flight *latest;            /* the pass with its latest rows */
+    uint32_t in_flight;           /* passes */
+    uint32_t n_read;              /* prompt tokens submitted */
+    int32_t *ids;                 /* [n_ctx + 1] generated */
     uint32_t n_ids;
     enum st_finish finish;
     stretto_error error;
@@ -62,6 +66,7 @@ struct st_flight {
     st_share *shares; /* [n_streams] */
     uint32_t n_shares;
     int32_t guess[ST_LOOKUP_MAX + 1]; /* the row of speculation: the last id and what is guessed */
+    bool alone;                       /* no step of the stream's draft was under way when it was submitted */
 };
 
 struct st_station {
@@ -112,9 +117,18 @@ void st_slot_end(st_streams *e, st_slot *slot, enum st_finish finish, const stre
 /* streams_draft.c: most tokens to guess after n ids of the slot's stream, which are not all known where the guesses are
  * made ahead. */
 uint32_t st_guess_most(const st_streams *e, const st_slot *slot, uint32_t n_ids);
-/* A slot's model is to guess what follows the ids that are known, or, while a pass with n guesses is in flight (or the
- * prompt is read), what would follow if those are right. Nothing to do without a model. */
-void st_slot_draft(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n);
+/* Makes the slot's model, which knows nothing of its worth yet. */
+int st_slot_draft_open(st_streams *e, st_slot *slot, st_chain *chain, stretto_error *err);
+/* The slot's model is asked for a guess, where that pays: what follows the prompt while that is read; what follows the
+ * ids that are known; and, while a pass with the last n guesses is in flight, what would follow if those are right.
+ * Nothing to do without a model. */
+void st_slot_draft_prompt(st_streams *e, st_slot *slot);
+void st_slot_draft_next(st_streams *e, st_slot *slot, uint64_t now);
+void st_slot_draft_ahead(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n);
+/* Whether the slot's next pass is to wait for a guess: not while the model is behind. */
+bool st_slot_draft_wait(const st_slot *slot);
+/* The pass took ns, and n guesses of it were verified. */
+void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns);
 void st_draft_settle(st_arrival *slot);
 
 /* Reports a job that never had a stream. */

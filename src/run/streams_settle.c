@@ -112,6 +112,7 @@ static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t 
     st_stream_truncate(slot->stream, start + right + 1, NULL);
     e->stats.n_wasted += share->n_rows - right - 1;
     if (slot->lookup) st_lookup_learn(slot->lookup, share->n_rows - 1, right, flight_ns(f));
+    st_slot_draft_learn(slot, f, share->n_rows - 1, right, flight_ns(f));
 }
 
 /* ---- stations ---- */
@@ -142,7 +143,7 @@ static void settle_prompt(st_streams *e, st_flight *f, const st_share *share, ui
         st_slot_end(e, slot, ST_FINISH_LENGTH, NULL);
     } else if (begin_decoding(e, slot)) {
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
-        if (slot->state == ST_SLOT_DECODING) st_slot_draft(e, slot, NULL, 0);
+        if (slot->state == ST_SLOT_DECODING) st_slot_draft_next(e, slot, now);
     }
 }
 
@@ -156,7 +157,7 @@ static void settle_share(st_streams *e, st_flight *f, const st_share *share, uin
         settle_prompt(e, f, share, now);
     } else if (e->o.guesses) {
         verify(e, f, share, now);
-        if (slot->state == ST_SLOT_DECODING) st_slot_draft(e, slot, NULL, 0);
+        if (slot->state == ST_SLOT_DECODING) st_slot_draft_next(e, slot, now);
     } else {
         /* What is in flight beyond this id is one row that it feeds. */
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);

@@ -10,7 +10,7 @@ static const char table[] =
     " \"memories\": [{\"name\": \"host\", \"bytes\": 100000}],"
     " \"units\": [{\"name\": \"cpu:0\", \"cores\": [0], \"threads\": 1, \"memory\": \"host\", \"dispatch_ns\": 5},"
     "             {\"name\": \"cpu:0-1\", \"cores\": [0, 1], \"memory\": \"host\"}, {\"name\": \"npu\", \"draft_ns\": "
-    "7}],"
+    "7, \"draft_read_ns\": 2}],"
     " \"costs\": [{\"chunk\": \"1\", \"unit\": \"cpu:0\", \"decode_ns\": [[1, 100], [5, 140]], \"prefill_ns\": [[64, "
     "730]]},"
     "             {\"chunk\": \"2\", \"unit\": \"cpu:0\", \"decode_ns\": 200},"
@@ -52,6 +52,7 @@ static void check_table(const st_costs *costs) {
     assert_int_equal(costs->units[0].memory, 0);
     assert_int_equal(costs->units[2].memory, ST_COST_NONE);
     assert_float_equal(costs->units[2].draft_ns, 7, 1e-9);
+    assert_float_equal(st_cost_draft_read_ns(costs, 2, 30), 60, 1e-9);
     assert_float_equal(costs->host.choose_ns, 11, 1e-9);
 }
 

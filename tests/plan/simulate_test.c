@@ -282,14 +282,25 @@ static void right_drafts_save_steps_and_wrong_ones_cost(void **state) {
     st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, &costs, (uint32_t[]){0});
     s.draft = ST_DRAFT_LOOKUP;
     s.longest_draft = 3;
-    st_sim_result r = run(&costs, &s, 1, 1, 9);
+    st_sim_result r = run(&costs, &s, 1, 1, 10); /* the first step is plain */
     assert_float_equal(r.accepted, 4, 1e-9);
-    ends(&r, 100, 360);
+    ends(&r, 100, 100 + 100 + 2 * 130);
     costs.acceptance[ST_DRAFT_LOOKUP] = 0;
-    r = run(&costs, &s, 1, 1, 9);
+    r = run(&costs, &s, 1, 1, 10);
     assert_float_equal(r.accepted, 1, 1e-9);
-    ends(&r, 100, 100 + 5 * 130 + 120 + 110 + 100);
+    ends(&r, 100, 100 + 100 + 5 * 130 + 120 + 110 + 100);
     st_costs_free(&costs);
+}
+
+/* Drafts of up to so many tokens by a model on the second unit. */
+static st_schedule drafts_by_a_model(const st_costs *costs, uint32_t longest) {
+    st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, costs, (uint32_t[]){0});
+    s.n_units = 2;
+    snprintf(s.units[1], ST_PLAN_NAME, "u1");
+    s.draft = ST_DRAFT_MODEL;
+    s.draft_unit = 1;
+    s.longest_draft = longest;
+    return s;
 }
 
 static void a_model_drafts_while_its_last_draft_is_verified(void **state) {
@@ -297,22 +308,37 @@ static void a_model_drafts_while_its_last_draft_is_verified(void **state) {
     st_costs costs;
     table_of_drafts(&costs, 1);
     costs.units[1].draft_ns = 10;
-    st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, &costs, (uint32_t[]){0});
-    s.n_units = 2;
-    snprintf(s.units[1], ST_PLAN_NAME, "u1");
-    s.draft = ST_DRAFT_MODEL;
-    s.draft_unit = 1;
-    s.longest_draft = 2;
-    st_sim_result r = run(&costs, &s, 1, 1, 7); /* draft to 120, verified at 240; the next draft is there since 150 */
-    assert_float_equal(r.busy_ns[1], 50, 1e-6);
-    ends(&r, 100, 360);
-    costs.acceptance[ST_DRAFT_MODEL] =
-        0; /* drafts of 1000; the one made ahead is given up when the first proves wrong */
-    costs.units[1].draft_ns = 1000;
+    /* Three tokens ahead while the prompt is read; a plain step to 200; a draft to 220, verified at 340; the next one,
+     * made meanwhile, at 450. */
+    st_schedule s = drafts_by_a_model(&costs, 2);
+    st_sim_result r = run(&costs, &s, 1, 1, 7);
+    assert_float_equal(r.busy_ns[1], 70, 1e-6);
+    ends(&r, 100, 450);
+    costs.acceptance[ST_DRAFT_MODEL] = 0;
+    costs.units[1].draft_ns = 150;
+    costs.units[1].draft_read_ns = 10;
+    /* At 100 it is at the second token, to 160, so that only the step from 200 on is timed alone. Drafts from 300 to
+     * 450, verified at 560, when the token to 600 is for nothing; from there to 750, verified at 860; and to 1010. */
     s.longest_draft = 1;
-    r = run(&costs, &s, 1, 1, 5);
-    assert_float_equal(r.busy_ns[1], 1000 + 110 + 1000 + 1000, 1e-6);
-    ends(&r, 100, 3530);
+    r = run(&costs, &s, 1, 1, 7);
+    assert_float_equal(r.busy_ns[1], 10 + 5 * 150, 1e-6);
+    ends(&r, 100, 1220);
+    st_costs_free(&costs);
+}
+
+/* While it reads the prompt, steps go on without it: the model's to 300, its own to 720. */
+static void a_model_that_reads_is_not_waited_for(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_drafts(&costs, 1);
+    costs.units[1].draft_ns = 10;
+    costs.units[1].draft_read_ns = 240;
+    st_schedule s = drafts_by_a_model(&costs, 2);
+    /* Plain steps to 800, then one that is timed; a draft to 920, verified at 1040, the second at 1160. */
+    st_sim_result r = run(&costs, &s, 1, 3, 13);
+    ends(&r, 300, 1160);
+    costs.units[1].draft_read_ns = 0; /* as for the model there: three tokens of 100 are as long as three of 10 */
+    assert_float_equal(st_cost_draft_read_ns(&costs, 1, 3), 30, 1e-9);
     st_costs_free(&costs);
 }
 
@@ -352,6 +378,7 @@ int main(void) {
         cmocka_unit_test(a_handover_decodes_while_it_reads),
         cmocka_unit_test(right_drafts_save_steps_and_wrong_ones_cost),
         cmocka_unit_test(a_model_drafts_while_its_last_draft_is_verified),
+        cmocka_unit_test(a_model_that_reads_is_not_waited_for),
         cmocka_unit_test(what_cannot_be_simulated_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,25 @@ static void a_text_that_ends_early(void **state) {
     rig_close(&r);
 }
 
+/* A prompt is longer than what a guess adds: nobody waits until it is read. 16 tokens a step, 40 of them. */
+static void a_long_text_is_read_first(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, "tiny-llama-Q4_1");
+    st_draft_text text = text_of(&r, NULL, 0, NULL, 0);
+    assert_false(st_draft_behind(r.draft));
+    st_draft_want(r.draft, &text, MOST);
+    assert_true(st_draft_behind(r.draft) && st_draft_busy(r.draft) && st_draft_under_way(r.draft));
+    pump(&r, 1);
+    assert_false(st_draft_behind(r.draft)); /* the second part is under way, the third has 8 */
+    assert_true(st_draft_busy(r.draft));
+    st_draft_stop(r.draft);
+    assert_true(st_draft_under_way(r.draft));
+    pump(&r, 100);
+    assert_false(st_draft_under_way(r.draft) || st_draft_behind(r.draft));
+    rig_close(&r);
+}
+
 static void a_stopped_draft_does_no_more(void **state) {
     (void)state;
     rig r;
@@ -216,6 +235,7 @@ int main(void) {
         cmocka_unit_test(a_failed_unit_is_not_waited_for),
         cmocka_unit_test(the_context_ends),
         cmocka_unit_test(a_text_that_ends_early),
+        cmocka_unit_test(a_long_text_is_read_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

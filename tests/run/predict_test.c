@@ -99,12 +99,14 @@ static const st_unit_ops slow_ops = {.info = slow_info,
 /* ---- a schedule, predicted and run ---- */
 
 typedef struct rig {
-    fixture f;
+    fixture f, other; /* other: a model of the same vocabulary that says something else */
     slow_unit slow[2];
     st_span spans[ST_MAX_CHUNKS];
     st_costs costs;
     int32_t prompt[PROMPT];
+    uint32_t generate;
     double first[N_STREAMS], last[N_STREAMS]; /* measured, ns */
+    st_streams_stats stats;
 } rig;
 
 static void rig_open(rig *r) {
@@ -112,6 +114,9 @@ static void rig_open(rig *r) {
     uint32_t n;
     memset(r, 0, sizeof *r);
     fixture_open(&r->f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
+    fixture_open(&r->other, ST_GOLDEN "/tiny-qwen3-F32.gguf", NULL);
+    assert_int_equal(r->f.model->n_vocab, r->other.model->n_vocab);
+    r->generate = GENERATE;
     fixture_check(st_split_parse(r->spans, &n, "2", r->f.model, &err), &err);
     fixture_check(st_costs_create(&r->costs, N_CHUNKS, 2, &err), &err);
     for (uint32_t u = 0; u < 2; u++) {
@@ -126,37 +131,56 @@ static void rig_open(rig *r) {
             }
         }
     }
+    r->costs.units[1].draft_ns = chunk_ms[0][1] * MS;
+    r->costs.units[1].draft_read_ns = chunk_ms[0][1] * MS / PROMPT;
+    r->costs.acceptance[ST_DRAFT_MODEL] = 1;
 }
 
 static void rig_close(rig *r) {
     st_costs_free(&r->costs);
+    fixture_close(&r->other);
     fixture_close(&r->f);
 }
 
 static int take_result(void *arg, const st_job_result *result) {
     rig *r = arg;
-    assert_int_equal(result->n_ids, GENERATE);
+    assert_int_equal(result->n_ids, r->generate);
     r->first[result->job] = (double)result->first_token_ns;
     r->last[result->job] = (double)(result->first_token_ns + result->decode_ns);
     return 0;
 }
 
-static void run(rig *r, const st_schedule *schedule) {
+/* A draft model for one stream; its steps take as long as those of the first chunk. */
+static st_chain *open_draft(const st_model *model, st_unit *unit, uint32_t n_ctx) {
+    stretto_error err = {0};
+    st_span all = {0, model->n_layers - 1};
+    st_chain *chain;
+    st_chain_options o = {.model = model, .spans = &all, .n_chunks = 1, .units = &unit, .n_ctx = n_ctx};
+    fixture_check(st_chain_open(&chain, &o, &err), &err);
+    return chain;
+}
+
+/* draft: of a schedule that has one. */
+static void run(rig *r, const st_schedule *schedule, uint32_t n_jobs, const st_model *draft) {
     static st_lineup lineup;
     stretto_error err = {0};
     st_unit *units[2];
     for (uint32_t u = 0; u < schedule->n_units; u++) units[u] = &r->slow[schedule->units[u][1] - '0'].unit;
     st_streams *streams;
     st_streams_options options = {
-        .model = r->f.model, .spans = r->spans, .n_chunks = N_CHUNKS, .n_ctx = PROMPT + GENERATE};
+        .model = r->f.model, .spans = r->spans, .n_chunks = N_CHUNKS, .n_ctx = PROMPT + r->generate};
     fixture_check(st_schedule_lineup(schedule, N_CHUNKS, units, &lineup, &options, &err), &err);
+    st_chain *chain = draft ? open_draft(draft, units[schedule->draft_unit], options.n_ctx) : NULL;
+    if (chain) options.drafts = &chain;
     fixture_check(st_streams_open(&streams, &options, &err), &err);
     st_job jobs[N_STREAMS];
     for (unsigned i = 0; i < N_STREAMS; i++)
-        jobs[i] = (st_job){.prompt = r->prompt, .n_prompt = PROMPT, .n_max = GENERATE};
+        jobs[i] = (st_job){.prompt = r->prompt, .n_prompt = PROMPT, .n_max = r->generate};
     st_streams_events events = {.on_result = take_result, .arg = r};
-    fixture_check(st_streams_run(streams, jobs, N_STREAMS, &events, &err), &err);
+    fixture_check(st_streams_run(streams, jobs, n_jobs, &events, &err), &err);
+    r->stats = st_streams_stats_get(streams);
     st_streams_close(streams);
+    if (chain) st_chain_close(chain);
 }
 
 /* The largest share by which a token came at another time than predicted. */
@@ -179,7 +203,7 @@ static void compare(rig *r, const char *text) {
     fixture_check(st_simulate(&predicted, &r->costs, &schedule, &workload, &(st_sim_options){0}, &err), &err);
     double best = 1e9;
     for (unsigned i = 0; i < TRIES && best > TOLERANCE; i++) {
-        run(r, &schedule);
+        run(r, &schedule, N_STREAMS, schedule.draft == ST_DRAFT_MODEL ? r->f.model : NULL);
         best = fmin(best, deviation(r, &predicted));
     }
     st_buf title = {0};
@@ -192,6 +216,9 @@ static void compare(rig *r, const char *text) {
 
 #define HEAD "{\"schema\": \"stretto-schedule/1\", "
 #define ON(a, b) "\"chunks\": [{\"chunk\": 1, \"unit\": \"" a "\"}, {\"chunk\": 2, \"unit\": \"" b "\"}], "
+
+#define DRAFT(longest)                                                                                                 \
+    "\"speculation\": {\"draft\": \"model\", \"longest\": " #longest ", \"unit\": \"u1\", \"model\": \"x\"}}"
 
 static void tokens_come_when_they_were_predicted(void **state) {
     (void)state;
@@ -213,6 +240,7 @@ static void tokens_come_when_they_were_predicted(void **state) {
                         "\"micro_batch\": 16, \"streams\": 4, \"batch\": 4}",
         HEAD "\"kind\": \"replicas\", \"units\": [\"u0\", \"u1\"], \"chunks\": [{\"chunk\": 1}, {\"chunk\": 2}], "
              "\"micro_batch\": 16, \"streams\": 3, \"batch\": 2}",
+        HEAD "\"kind\": \"serial\", \"units\": [\"u0\", \"u1\"], " ON("u0", "u0") DRAFT(1),
     };
     rig r;
     rig_open(&r);
@@ -220,7 +248,29 @@ static void tokens_come_when_they_were_predicted(void **state) {
     rig_close(&r);
 }
 
+/* A draft model whose tokens are always wrong: one is tried, which costs its step, and hardly one more. */
+static void a_draft_that_is_wrong_is_given_up(void **state) {
+    (void)state;
+    static st_schedule schedule;
+    static const char text[] = HEAD "\"kind\": \"serial\", \"units\": [\"u0\", \"u1\"], " ON("u0", "u0") DRAFT(4);
+    stretto_error err = {0};
+    rig r;
+    rig_open(&r);
+    r.generate = 30;
+    fixture_check(st_schedule_parse(&schedule, text, strlen(text), &err), &err);
+    double step = (chunk_ms[0][0] + chunk_ms[1][0]) * MS, allowed = 29 * step * 1.01 + chunk_ms[0][1] * MS, best = 1e18;
+    for (unsigned i = 0; i < TRIES && best > 1.03 * allowed; i++) {
+        run(&r, &schedule, 1, r.other.model);
+        best = fmin(best, r.last[0] - r.first[0]);
+        assert_in_range(r.stats.n_guessed, 1, 3);
+        assert_int_equal(r.stats.n_right, 0);
+    }
+    assert_true(best <= 1.03 * allowed);
+    rig_close(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tokens_come_when_they_were_predicted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tokens_come_when_they_were_predicted),
+                                       cmocka_unit_test(a_draft_that_is_wrong_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

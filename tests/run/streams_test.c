@@ -248,8 +248,8 @@ static void speculation_changes_nothing(void **state) {
     }
 }
 
-/* The model itself guesses on another unit: greedy guesses are all right, sampled ones need not be. Then the unit of
- * the guesses fails, and nothing is lost. */
+/* The model itself guesses on another unit: greedy guesses are all right, sampled ones need not be; they cost as much
+ * as plain steps, and so there are few. Then the unit of the guesses fails, and nothing is lost. */
 static void a_model_guesses(void **state) {
     (void)state;
     static const char *const models[] = {"tiny-llama-Q4_1", "tiny-gemma3-Q4_0"};
@@ -276,11 +276,11 @@ static void a_model_guesses(void **state) {
         fixture_check(st_streams_open(&streams, &o, &err), &err);
         w.jobs[0].sampler = NULL;
         fixture_check(st_streams_run(streams, w.jobs, 1, &none, &err), &err);
-        assert_true(st_streams_stats_get(streams).n_guessed > 20);
+        assert_true(st_streams_stats_get(streams).n_guessed > 0);
         assert_int_equal(st_streams_stats_get(streams).n_right, st_streams_stats_get(streams).n_guessed);
         st_streams_close(streams);
         w.jobs[0].sampler = &w.sampling[0];
-        bad.fails_at = bad.submitted + 9;
+        bad.fails_at = bad.submitted + 2;
         run_and_check(&w, &o);
         for (int d = 0; d < 2; d++) st_chain_close(drafts[d]);
         work_close(&w);
@@ -288,7 +288,7 @@ static void a_model_guesses(void **state) {
 }
 
 /* The first job alone, guessed by its own model on another unit: how many steps of the draft were done while the prompt
- * was read or a guess was verified. */
+ * was read or a step was under way. */
 static uint64_t steps_beside(work *w, st_chain *const *drafts) {
     stretto_error err = {0};
     st_streams_events none = {0};
