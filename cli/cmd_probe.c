@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "job.h"
 #include "json_out.h"
+#include "number.h"
 #include "outputs.h"
 #include "probe_fresh.h"
 #include "probe_setup.h"
@@ -65,10 +66,11 @@ static void show_progress(void *arg, const st_probe_progress *progress) {
 
 /* "10" or "10s": seconds. */
 static int parse_budget(probe_work *w, stretto_error *err) {
-    char *end;
-    double seconds = strtod(w->o->budget, &end);
+    const char *end = w->o->budget;
+    double seconds = 0;
+    bool good = cli_number_real(&end, &seconds);
     if (*end == 's') end++;
-    if (end == w->o->budget || *end || !(seconds >= 0 && seconds <= 1e6)) {
+    if (!good || *end || !(seconds >= 0 && seconds <= 1e6)) {
         return st_fail(err, STRETTO_E_USAGE, "--budget wants seconds, as in 10 or 10s, not \"%.40s\"", w->o->budget);
     }
     w->budget_ns = (uint64_t)(seconds * 1e9);

@@ -223,7 +223,7 @@ static int generate(run_work *w, st_generate_result *result, stretto_error *err)
 
 static int open_streams(run_work *w, uint32_t n_prompt, stretto_error *err) {
     uint32_t n_ctx = 0;
-    int rc = session_place(&w->s, !w->setup.scheduled, err);
+    int rc = run_setup_place(&w->setup, &w->s, err);
     if (!rc) rc = session_choose_ctx(&w->s, n_prompt, n_prompt + w->o->n, &n_ctx, err);
     st_workload workload = {.streams = 1, .prompt = n_prompt ? n_prompt : 1, .generate = w->o->n ? w->o->n : 1};
     if (!rc) rc = run_setup_choose(&w->setup, &w->s, &workload, err);
@@ -261,7 +261,8 @@ static int run(run_work *w, stretto_error *err) {
 static int run_run(cli *cx, const void *options, stretto_error *err) {
     run_work w = {.cx = cx, .o = options};
     if (w.o->prompts) return run_streams(cx, w.o, err);
-    if (w.o->verify) return st_fail(err, STRETTO_E_USAGE, "--verify is for --prompts");
+    const char *many = w.o->verify ? "--verify" : w.o->streams ? "--streams" : NULL;
+    if (many) return st_fail(err, STRETTO_E_USAGE, "%s is for --prompts", many);
     int rc = run(&w, err);
     st_buf_free(&w.text);
     st_ids_free(&w.ids);
@@ -303,7 +304,7 @@ static const cli_option run_table[] = {
     {.name = "system", .letter = 's', .kind = CLI_TEXT, .at = AT(system), .value = "TEXT",
      .help = "system prompt of the chat"},
     {.name = "temp", .kind = CLI_NUMBER, .at = AT(temperature), .value = "T", .preset = "0",
-     .help = "temperature; 0 always takes the likeliest token"},
+     .most = 1000000, .help = "temperature; 0 always takes the likeliest token"},
     {.name = "top-k", .kind = CLI_COUNT, .at = AT(top_k), .value = "K", .preset = "0",
      .help = "sample among the K likeliest; 0: all"},
     {.name = "top-p", .kind = CLI_NUMBER, .at = AT(top_p), .value = "P", .preset = "1", .most = 1,
@@ -312,7 +313,7 @@ static const cli_option run_table[] = {
     {.name = "min-p", .kind = CLI_NUMBER, .at = AT(min_p), .value = "P", .preset = "0", .most = 1,
      .help = "sample among those at least P times as likely as the likeliest"},
     {.name = "repeat-penalty", .kind = CLI_NUMBER, .at = AT(repeat_penalty), .value = "X", .preset = "1",
-     .above = true,
+     .most = 1000000, .above = true,
      .help = "make recent tokens less likely; 1: do not"},
     {.name = "repeat-last", .kind = CLI_COUNT, .at = AT(repeat_last), .value = "N", .preset = "64",
      .help = "how many tokens count as recent"},

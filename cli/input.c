@@ -33,9 +33,19 @@ static int read_all(const cli *cx, int fd, const char *path, st_buf *out, strett
     }
 }
 
+/* Opening a pipe with a name waits for somebody who writes to it. */
+static int open_file(const cli *cx, const char *path) {
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR && !cli_stopped(cx));
+    return fd;
+}
+
 int cli_read_file(const cli *cx, const char *path, st_buf *out, stretto_error *err) {
     bool standard = strcmp(path, "-") == 0;
-    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (!*path) return st_fail(err, STRETTO_E_USAGE, "a file to read has an empty name");
+    int fd = standard ? STDIN_FILENO : open_file(cx, path);
+    if (fd < 0 && errno == EINTR) return st_fail(err, STRETTO_E_STOPPED, "interrupted while opening %.300s", path);
     if (fd < 0) return st_fail(err, STRETTO_E_IO, "cannot open %.300s: %s", path, strerror(errno));
     int rc = read_all(cx, fd, path, out, err);
     if (!standard) close(fd);

@@ -2,6 +2,7 @@
 #include "lanes.h"
 
 #include "base/error.h"
+#include "number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,12 +56,10 @@ static int want_units(wanted *w, const char *units, stretto_error *err) {
 }
 
 static bool read_number(const char **text, uint32_t *value) {
-    char *end;
-    if (**text < '0' || **text > '9') return false;
-    unsigned long v = strtoul(*text, &end, 10);
-    *text = end;
-    *value = (uint32_t)v;
-    return v <= 100000;
+    uint64_t v;
+    bool good = cli_number_whole(text, &v) && v <= 100000;
+    *value = good ? (uint32_t)v : 0;
+    return good;
 }
 
 static int refuse_twice(const cli_lanes *lanes, const cli_place *place, stretto_error *err) {

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "number.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -63,18 +63,12 @@ static int bad_value(const cli_option *o, const char *text, const char *wanted, 
     return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.80s\"", name, wanted, text);
 }
 
-static int read_unsigned(const char *text, char **end, uint64_t *value) {
-    if (!isdigit((unsigned char)*text)) return -1; /* strtoull would take a minus sign */
-    errno = 0;
-    *value = strtoull(text, end, 10);
-    return errno ? -1 : 0;
-}
-
 static int set_count(const cli_option *o, const char *text, uint32_t *field, stretto_error *err) {
-    char *end, wanted[96];
+    char wanted[96];
+    const char *end = text;
     uint64_t value;
     uint64_t most = o->most > 0 ? (uint64_t)o->most : INT32_MAX;
-    if (read_unsigned(text, &end, &value) == 0 && !*end && value >= (uint64_t)o->least && value <= most) {
+    if (cli_number_whole(&end, &value) && !*end && value >= (uint64_t)o->least && value <= most) {
         *field = (uint32_t)value;
         return STRETTO_OK;
     }
@@ -87,18 +81,18 @@ static bool above_least(const cli_option *o, double value) {
 }
 
 static int set_number(const cli_option *o, const char *text, double *field, stretto_error *err) {
-    char *end, wanted[96];
-    double value = strtod(text, &end);
-    double most = o->most > 0 ? o->most : INFINITY;
-    if (end != text && !*end && isfinite(value) && above_least(o, value) && value <= most) {
+    char wanted[96];
+    const char *end = text;
+    double value, most = o->most > 0 ? o->most : INFINITY;
+    if (cli_number_real(&end, &value) && !*end && isfinite(value) && above_least(o, value) && value <= most) {
         *field = value;
         return STRETTO_OK;
     }
     if (o->most > 0) {
-        snprintf(wanted, sizeof wanted, "a number %s %g %s %g", o->above ? "above" : "from", o->least,
+        snprintf(wanted, sizeof wanted, "a number %s %.10g %s %.10g", o->above ? "above" : "from", o->least,
                  o->above ? "and up to" : "to", o->most);
     } else {
-        snprintf(wanted, sizeof wanted, o->above ? "a number above %g" : "a number, %g or more", o->least);
+        snprintf(wanted, sizeof wanted, o->above ? "a number above %.10g" : "a number, %.10g or more", o->least);
     }
     return bad_value(o, text, wanted, err);
 }
@@ -108,14 +102,13 @@ static int set_counts(const cli_option *o, const char *text, cli_counts *field, 
     uint64_t most = o->most > 0 ? (uint64_t)o->most : INT32_MAX;
     field->n = 0;
     for (;;) {
-        char *end;
         uint64_t value;
-        bool good = read_unsigned(at, &end, &value) == 0 && value >= (uint64_t)o->least && value <= most;
-        if (!good || (*end && *end != ',')) return bad_value(o, text, "whole numbers joined by commas", err);
+        bool good = cli_number_whole(&at, &value) && value >= (uint64_t)o->least && value <= most;
+        if (!good || (*at && *at != ',')) return bad_value(o, text, "whole numbers joined by commas", err);
         if (field->n == CLI_COUNTS_MAX) return bad_value(o, "a longer list", "at most 256 numbers", err);
         field->items[field->n++] = (uint32_t)value;
-        if (!*end) return STRETTO_OK;
-        at = end + 1;
+        if (!*at) return STRETTO_OK;
+        at++;
     }
 }
 
@@ -168,9 +161,9 @@ int cli_option_set(const cli_option *o, const char *text, void *options, stretto
     case CLI_CHOICE:
         return set_choice(o, text, (const char **)(void *)field, err);
     case CLI_SEED: {
-        char *end;
+        const char *end = text;
         uint64_t *seed = (void *)field; /* no larger than JSON's integers: the seed told is the one used */
-        bool good = read_unsigned(text, &end, seed) == 0 && !*end && *seed <= INT64_MAX;
+        bool good = cli_number_whole(&end, seed) && !*end && *seed <= INT64_MAX;
         return good ? STRETTO_OK : bad_value(o, text, "a whole number below 2^63", err);
     }
     case CLI_TARGET:

@@ -33,6 +33,7 @@ static int run_call(plan_rig *rig, stretto_error *err) {
     uint32_t n = rig->s->n_chunks;
     int rc = st_pass_submit(rig->pass, err);
     if (!rc) rc = st_pass_wait(rig->pass, err);
+    if (!rc) rc = st_pass_check(rig->pass, 0, st_pass_rows(rig->pass), err);
     if (rc) return rc;
     uint64_t first, last, at;
     st_pass_times(rig->pass, 0, &first, &at);

@@ -3,9 +3,8 @@
 #include "probe_setup.h"
 
 #include "base/error.h"
+#include "number.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int add_pair(probe_plan *plan, uint32_t a, uint32_t b, stretto_error *err) {
@@ -54,12 +53,11 @@ static int add_default(probe_plan *plan, stretto_error *err) {
 
 /* The number at *at, which moves behind it and the spaces around it; one too large for a chunk becomes the largest. */
 static bool read_chunk(const char **at, uint32_t *number) {
-    char *end;
+    uint64_t value;
     *at += strspn(*at, " ");
-    if (!isdigit((unsigned char)**at)) return false; /* strtoull would take a sign */
-    unsigned long long value = strtoull(*at, &end, 10);
+    if (!cli_number_whole(at, &value)) return false;
     *number = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-    *at = end + strspn(end, " ");
+    *at += strspn(*at, " ");
     return true;
 }
 

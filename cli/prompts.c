@@ -2,6 +2,7 @@
 #include "prompts.h"
 
 #include "base/error.h"
+#include "json/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,24 +125,20 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
     return rc;
 }
 
-static bool blank(const char *line, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r') return false;
-    return true;
-}
-
 int cli_prompts_parse(cli_prompts *prompts, const char *file, const st_buf *text, uint32_t n, uint64_t seed,
                       stretto_error *err) {
     place at = {.file = strcmp(file, "-") == 0 ? "standard input" : file};
     cli_prompt defaults = {.n = n, .seed = seed};
     json_t *ids = json_object();
     int rc = ids ? STRETTO_OK : st_fail_memory(err, "the prompts", 0);
-    for (size_t from = 0, end; from < text->len && !rc; from = end + 1) {
-        const char *newline = memchr(text->data + from, '\n', text->len - from);
-        end = newline ? (size_t)(newline - text->data) : text->len;
+    const char *line = text->len ? text->data : "";
+    size_t left = text->len, n_line, n_read;
+    for (st_json_skip_mark(&line, &left); left > 0 && !rc; line += n_read, left -= n_read) {
+        const char *newline = memchr(line, '\n', left);
+        n_line = newline ? (size_t)(newline - line) : left;
+        n_read = newline ? n_line + 1 : n_line;
         at.line++;
-        if (!blank(text->data + from, end - from))
-            rc = read_line(prompts, &at, text->data + from, end - from, ids, &defaults, err);
+        if (!st_json_blank(line, n_line)) rc = read_line(prompts, &at, line, n_line, ids, &defaults, err);
     }
     json_decref(ids);
     if (!rc && prompts->n == 0) rc = st_fail(err, STRETTO_E_INPUT, "%.300s has no prompts in it", at.file);

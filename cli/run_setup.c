@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/cpu.h"
 #include "input.h"
 #include "plan_measure.h"
+#include "json/read.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,21 +34,41 @@ uint32_t run_setup_streams(const run_setup *setup) {
 
 /* ---- the schedule ---- */
 
-static double number_at(const json_t *object, const char *key) {
-    double value = json_number_value(json_object_get(object, key));
-    return value > 0 ? value : 0;
+#define PREDICTED_MOST 1e15
+
+static double number_at(st_json_in *in, const st_json_value *object, const char *key) {
+    return st_json_has(object, key) ? st_json_number(in, object, key, 0, PREDICTED_MOST) : 0;
 }
 
 /* What the planner wrote beside the schedule, if it did. */
-static void read_predicted(run_setup *setup, const st_buf *text) {
-    json_t *root = json_loadb(text->data, text->len, 0, NULL);
-    const json_t *predicted = json_object_get(root, "predicted");
-    setup->predicted = json_is_object(predicted);
-    setup->expected = (run_rates){.tokens_per_s = number_at(predicted, "tokens_per_s"),
-                                  .stream_tokens_per_s = number_at(predicted, "stream_tokens_per_s"),
-                                  .prefill_tokens_per_s = number_at(predicted, "prefill_tokens_per_s"),
-                                  .ttft_ms = number_at(predicted, "ttft_ns") / 1e6};
-    json_decref(root);
+static int read_predicted(run_setup *setup, const char *text, size_t len, stretto_error *err) {
+    st_json_in in;
+    st_json_value top = st_json_begin(&in, text, len, err);
+    st_json_value predicted = st_json_maybe(&in, &top, "predicted", JSON_OBJECT);
+    setup->predicted = predicted.json != NULL;
+    setup->expected = (run_rates){.tokens_per_s = number_at(&in, &predicted, "tokens_per_s"),
+                                  .stream_tokens_per_s = number_at(&in, &predicted, "stream_tokens_per_s"),
+                                  .prefill_tokens_per_s = number_at(&in, &predicted, "prefill_tokens_per_s"),
+                                  .ttft_ms = number_at(&in, &predicted, "ttft_ns") / 1e6};
+    return st_json_end(&in);
+}
+
+/* The file's units as this machine has them: each is one set of cores. */
+static int check_units(const st_schedule *s, stretto_error *err) {
+    st_host host = {0};
+    int rc = st_host_read(&host, "", err);
+    for (uint32_t u = 0; u < s->n_units && !rc; u++) {
+        st_core_set *sets = NULL;
+        unsigned n = 0;
+        rc = st_core_sets_parse(&sets, &n, s->units[u], &host, NULL, err);
+        if (rc == STRETTO_E_USAGE) rc = st_fail(err, STRETTO_E_INPUT, "%s", err->text);
+        if (!rc && n != 1)
+            rc =
+                st_fail(err, STRETTO_E_INPUT, "unit \"%s\" is a list of %u; expected one, as in cpu:0", s->units[u], n);
+        st_core_sets_free(sets, n);
+    }
+    st_host_free(&host);
+    return rc;
 }
 
 static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
@@ -54,9 +76,11 @@ static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     stretto_error why = {0};
     int rc = cli_read_file(cx, setup->o->schedule, &text, err);
     if (!rc) {
-        rc = st_schedule_parse(&setup->schedule, text.len ? text.data : "", text.len, &why);
+        const char *bytes = text.len ? text.data : "";
+        rc = st_schedule_parse(&setup->schedule, bytes, text.len, &why);
+        if (!rc) rc = read_predicted(setup, bytes, text.len, &why);
+        if (!rc) rc = check_units(&setup->schedule, &why);
         if (rc) st_fail(err, rc, "%.200s: %.290s", setup->o->schedule, why.text);
-        if (!rc) read_predicted(setup, &text);
     }
     st_buf_free(&text);
     return rc;
@@ -69,7 +93,10 @@ static int set_streams(run_setup *setup, stretto_error *err) {
     bool all = s->batch == s->streams && s->streams > 1;
     s->streams = setup->o->streams;
     if (all || s->kind == ST_SCHEDULE_BATCHED || s->batch > s->streams) s->batch = s->streams;
-    return st_schedule_check(s, err);
+    stretto_error why = {0};
+    if (!st_schedule_check(s, &why)) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_USAGE, "--streams %u with %.200s: %.250s", setup->o->streams, setup->o->schedule,
+                   why.text);
 }
 
 static void write_options(run_setup *setup) {
@@ -86,7 +113,20 @@ static void write_options(run_setup *setup) {
     if (s->kind == ST_SCHEDULE_SERIAL) setup->session.threads = 1;
 }
 
+static bool is_stdin(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
+/* What is read from standard input beside the schedule, or NULL. */
+static const char *other_stdin(const run_options *o) {
+    if (o->prompts) return is_stdin(o->prompts) ? "--prompts" : NULL;
+    if (o->ids) return is_stdin(o->ids) ? "--ids" : NULL;
+    return o->prompt || (o->file && !is_stdin(o->file)) ? NULL : "the prompt";
+}
+
 static int check_options(const run_options *o, stretto_error *err) {
+    if (is_stdin(o->schedule) && other_stdin(o))
+        return st_fail(err, STRETTO_E_USAGE, "standard input is --schedule's: it cannot have %s, too", other_stdin(o));
     const session_options *s = &o->session;
     const char *given = s->units ? "--units" : s->place ? "--place" : s->threads ? "--threads" : NULL;
     if (o->schedule && given)
@@ -108,6 +148,13 @@ int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_erro
     if (!rc) rc = set_streams(setup, err);
     if (!rc) write_options(setup);
     return rc;
+}
+
+int run_setup_place(const run_setup *setup, session *s, stretto_error *err) {
+    int rc = session_place(s, !setup->scheduled, err);
+    if (rc != STRETTO_E_USAGE || !setup->chunks[0]) return rc;
+    return st_fail(err, STRETTO_E_INPUT, "%.200s: %.290s", setup->o->schedule,
+                   err->text); /* the layers are the file's */
 }
 
 /* ---- the choice ---- */

@@ -28,6 +28,10 @@ bool run_needs_streams(const run_options *o);
  * STRETTO_E_USAGE. *setup must stay where it is; the session is to be opened with setup->session. */
 int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_error *err);
 
+/* Splits the session's model into chunks and puts them on its units. STRETTO_E_USAGE, or, where the layers are the
+ * schedule's, STRETTO_E_INPUT with the file's name. */
+int run_setup_place(const run_setup *setup, session *s, stretto_error *err);
+
 /* --schedule auto: measures what chunks cost on the units of this machine and takes the schedule that pays most for the
  * workload. Nothing to do otherwise. The session's chunks are placed. */
 int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err);

@@ -211,9 +211,10 @@ static void print_stats(streams_work *w) {
     char ended[96] = "";
     if (w->n_cancelled || w->n_failed)
         snprintf(ended, sizeof ended, ", %u cancelled, %u failed", w->n_cancelled, w->n_failed);
-    cli_note(w->cx, "%zu prompts in %u streams%s: %.2f s, %" PRIu64 " tokens generated, KV %.1f MB", w->prompts.n,
-             run_setup_streams(&w->setup), ended, (double)stats.wall_ns / 1e9, stats.n_decoded,
-             (double)st_streams_kv_bytes(w->streams) / 1e6);
+    uint32_t streams = run_setup_streams(&w->setup);
+    cli_note(w->cx, "%zu prompt%s in %u stream%s%s: %.2f s, %" PRIu64 " tokens generated, KV %.1f MB", w->prompts.n,
+             w->prompts.n == 1 ? "" : "s", streams, streams == 1 ? "" : "s", ended, (double)stats.wall_ns / 1e9,
+             stats.n_decoded, (double)st_streams_kv_bytes(w->streams) / 1e6);
     run_rates measured = run_rates_of(w->spans, w->n_spans);
     if (w->n_spans > 0) run_rates_print(w->cx, &measured, w->setup.predicted ? &w->setup.expected : NULL);
 }
@@ -231,18 +232,29 @@ static st_workload workload_of(const streams_work *w) {
                          .generate = (uint32_t)(generate / n > 0 ? generate / n : 1)};
 }
 
+/* How the run ended: what the engine says, and of how many prompts. */
+static int outcome(const streams_work *w, int rc, stretto_error *err) {
+    if (rc == STRETTO_E_STOPPED)
+        return st_fail(err, rc, "interrupted: %zu prompts finished, %u cancelled",
+                       w->prompts.n - w->n_cancelled - w->n_failed, w->n_cancelled);
+    if (rc && w->n_failed > 0)
+        return st_fail(err, rc, "%u of %zu prompts failed: %.400s", w->n_failed, w->prompts.n, err->text);
+    return rc;
+}
+
 static int run_all(streams_work *w, stretto_error *err) {
     st_streams_events events = {.on_result = take_result, .arg = w};
-    int rc = st_streams_run(w->streams, w->jobs, (uint32_t)w->prompts.n, &events, err);
+    stretto_error differs = {0};
+    int rc = st_streams_run(w->streams, w->jobs, (uint32_t)w->prompts.n, &events, err), verified = STRETTO_OK;
     cli_progress_end(w->cx);
     if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
     print_stats(w);
-    if (rc == STRETTO_E_STOPPED)
-        st_fail(err, rc, "interrupted: %zu prompts finished, %u cancelled", w->prompts.n - w->n_cancelled - w->n_failed,
-                w->n_cancelled);
+    rc = outcome(w, rc, err);
     st_streams_close(w->streams);
     w->streams = NULL;
-    return rc || !w->o->verify ? rc : verify(w, err);
+    /* Without the prompts that failed; on units that have not. */
+    if (w->o->verify && (!rc || rc == STRETTO_E_INPUT)) verified = verify(w, &differs);
+    return verified ? st_fail(err, verified, "%s", differs.text) : rc;
 }
 
 static int check_options(const run_options *o, stretto_error *err) {
@@ -261,7 +273,7 @@ static int run(streams_work *w, stretto_error *err) {
     if (!rc) rc = session_open_tokenizer(&w->s, err);
     if (!rc) rc = encode_prompts(w, err);
     if (!rc) rc = session_open_model(&w->s, err);
-    if (!rc) rc = session_place(&w->s, !w->setup.scheduled, err);
+    if (!rc) rc = run_setup_place(&w->setup, &w->s, err);
     if (!rc) rc = choose_ctx(w, err);
     if (rc) return rc;
     st_workload workload = workload_of(w);

@@ -76,6 +76,7 @@ static int submit_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n_
 
 int st_chain_settle(st_chain *c, stretto_error *err) {
     int code = st_pass_wait(c->pass, err);
+    if (!code) code = st_pass_check(c->pass, 0, st_pass_rows(c->pass), err);
     if (code) {
         c->stream->n_past = c->n_before;
         return code;

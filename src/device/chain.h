@@ -35,7 +35,7 @@ enum st_want { ST_WANT_NONE, ST_WANT_LAST, ST_WANT_ALL };
 typedef int (*st_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
 
 /* Appends n ids to the stream, in micro-batches. STRETTO_E_INPUT when an id is not in the vocabulary or the context is too
- * small (says by how much): nothing is changed then. STRETTO_E_STOPPED when the stop flag is set: the micro-batches before stay.
+ * small (says by how much): nothing is changed then; and when a weight is no number, or logits are none. STRETTO_E_STOPPED when the stop flag is set: the micro-batches before stay.
  * STRETTO_E_UNIT when a unit fails: the chain must be reset. fn may be NULL. One thread at
  * a time. Allocates nothing. */
 int st_chain_forward(st_chain *chain, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,

@@ -32,6 +32,9 @@ typedef struct pick {
     st_stream *stream; /* NULL when a later row of the same stream is wanted, too */
 } pick;
 
+/* Whether a row's numbers are any. */
+enum { ROW_FINE, ROW_WEIGHTS, ROW_LOGITS };
+
 struct st_pass {
     st_placement *placement;
     uint32_t max_rows, max_logits, n_rows, n_wanted, n_fed, n_after;
@@ -42,6 +45,7 @@ struct st_pass {
     float *logits;    /* [max_logits][logits stride] */
     int32_t *ids;     /* [max_rows] */
     uint32_t *pos;    /* [max_rows] */
+    uint8_t *fault;   /* [max_rows] ROW_FINE, or why its numbers are lost */
     int32_t *chosen;  /* [max_logits] */
     uint32_t *wanted; /* [max_logits] */
     feed *fed;        /* [max_rows] */
@@ -70,34 +74,29 @@ static void run_picks(const st_pass *p, const st_worker *worker) {
     }
 }
 
-/* Weights that are numbers may still overflow on the way: then every logit of a row is lost. */
-static int check_logits(const st_pass *p, const st_scratch *scratch, stretto_error *err) {
-    for (uint32_t i = 0; i < p->n_wanted; i++)
-        if (!isfinite(st_scratch_best(scratch, i)))
-            return st_fail(err, STRETTO_E_INPUT,
-                           "the logits at position %u are no finite numbers: the weights overflow",
-                           p->pos[p->wanted[i]]);
-    return STRETTO_OK;
-}
-
-/* Worker 0 speaks for the step, after all have done their share of it. */
-static int check_call(const st_pass *p, const call *c, uint32_t chunk, stretto_error *err) {
-    int code = STRETTO_OK;
-    for (uint32_t i = 0; c->batch.embed && i < p->n_rows && !code; i++)
-        code = st_model_check_row(p->placement->model, p->ids[i], err);
-    bool last = chunk + 1 == p->placement->n_chunks;
-    return code || !last ? code : check_logits(p, p->placement->scratch[chunk], err);
+/* Worker 0 looks at the rows, after all have done their share. A token's own weights can be no numbers, and weights
+ * that are numbers may still overflow on the way: then every logit of a row is lost. What one row has lost is nothing
+ * to those of other streams. */
+static void check_rows(const st_pass *p, const call *c, uint32_t chunk) {
+    const st_scratch *scratch = p->placement->scratch[chunk];
+    for (uint32_t i = 0; c->batch.embed && i < p->n_rows; i++)
+        p->fault[i] = st_model_check_row(p->placement->model, p->ids[i], NULL) ? ROW_WEIGHTS : ROW_FINE;
+    for (uint32_t i = 0; chunk + 1 == p->placement->n_chunks && i < p->n_wanted; i++) {
+        uint8_t *fault = &p->fault[p->wanted[i]];
+        if (*fault == ROW_FINE && !isfinite(st_scratch_best(scratch, i))) *fault = ROW_LOGITS;
+    }
 }
 
 static int call_run(void *arg, const st_worker *worker, stretto_error *err) {
+    (void)err;
     const call *c = arg;
     const st_pass *p = c->pass;
     uint32_t chunk = (uint32_t)(c - p->calls);
     if (p->n_fed && c->batch.embed) take_fed(p, worker);
     st_chunk_forward(&p->placement->chunks[chunk], p->placement->scratch[chunk], &c->batch, worker);
-    int code = worker->id == 0 ? check_call(p, c, chunk, err) : STRETTO_OK;
+    if (worker->id == 0) check_rows(p, c, chunk);
     if (chunk + 1 == p->placement->n_chunks) run_picks(p, worker);
-    return code;
+    return STRETTO_OK;
 }
 
 /* ---- opening ---- */
@@ -126,11 +125,13 @@ static int open_buffers(st_pass *p, stretto_error *err) {
     p->logits = st_alloc(logits * st_logits_stride(m), sizeof *p->logits);
     p->ids = calloc(rows, sizeof *p->ids);
     p->pos = calloc(rows, sizeof *p->pos);
+    p->fault = calloc(rows, sizeof *p->fault);
     p->chosen = calloc(logits, sizeof *p->chosen);
     p->wanted = calloc(logits, sizeof *p->wanted);
     p->fed = calloc(rows, sizeof *p->fed);
     p->picks = calloc(logits, sizeof *p->picks);
-    bool good = p->hidden && p->ple && p->logits && p->ids && p->pos && p->chosen && p->wanted && p->fed && p->picks;
+    bool good = p->hidden && p->ple && p->logits && p->ids && p->pos && p->fault && p->chosen && p->wanted && p->fed &&
+                p->picks;
     for (uint32_t i = 0; i < p->placement->n_chunks && good; i++) {
         p->calls[i].kv = calloc(rows, sizeof *p->calls[i].kv);
         good = p->calls[i].kv != NULL;
@@ -206,6 +207,7 @@ void st_pass_close(st_pass *p) {
     st_free(p->logits);
     free(p->ids);
     free(p->pos);
+    free(p->fault);
     free(p->chosen);
     free(p->wanted);
     free(p->fed);
@@ -309,6 +311,16 @@ int st_pass_wait(st_pass *p, stretto_error *err) {
     for (uint32_t i = 0; i < last; i++) st_event_wait(&p->calls[i].event, NULL);
     p->in_flight = false;
     return code;
+}
+
+int st_pass_check(const st_pass *p, uint32_t first, uint32_t n, stretto_error *err) {
+    for (uint32_t row = first; row < first + n; row++) {
+        if (p->fault[row] == ROW_WEIGHTS) return st_model_check_row(p->placement->model, p->ids[row], err);
+        if (p->fault[row] == ROW_LOGITS)
+            return st_fail(err, STRETTO_E_INPUT,
+                           "the logits at position %u are no finite numbers: the weights overflow", p->pos[row]);
+    }
+    return STRETTO_OK;
 }
 
 bool st_pass_listen(st_pass *p, st_listener *listener) {

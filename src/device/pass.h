@@ -49,6 +49,10 @@ void st_pass_follow(st_pass *pass, st_pass *before);
 int st_pass_submit(st_pass *pass, stretto_error *err);
 /* Until the last chunk is done. When it fails the KV of its streams' new positions is undefined. */
 int st_pass_wait(st_pass *pass, stretto_error *err);
+/* Of a pass that is done, whether n of its rows from the first-th on came to numbers: STRETTO_E_INPUT names the first
+ * row of a table that holds what is no number, or the first position whose logits are none. Rows of other streams are
+ * as good as ever. */
+int st_pass_check(const st_pass *pass, uint32_t first, uint32_t n, stretto_error *err);
 /* Calls the listener when a submitted pass is done (st_listener: on the completing thread); false when it is already.
  */
 bool st_pass_listen(st_pass *pass, st_listener *listener);

@@ -21,10 +21,26 @@ int st_json_fail(st_json_in *in, const st_json_value *at, const char *fmt, ...) 
     return in->code;
 }
 
+void st_json_skip_mark(const char **text, size_t *len) {
+    if (*len < 3 || memcmp(*text, "\xef\xbb\xbf", 3) != 0) return;
+    *text += 3;
+    *len -= 3;
+}
+
+bool st_json_blank(const char *text, size_t len) {
+    while (len > 0 && strchr(" \t\r\n", *text) && *text) text++, len--;
+    return len == 0;
+}
+
 st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, stretto_error *err) {
     json_error_t problem;
     *in = (st_json_in){.err = err};
     st_json_value top = {0};
+    st_json_skip_mark(&text, &len);
+    if (st_json_blank(text, len)) {
+        in->code = st_fail(err, STRETTO_E_INPUT, "empty; expected a JSON object");
+        return top;
+    }
     in->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &problem);
     if (!in->root) {
         in->code = st_fail(err, STRETTO_E_INPUT, "line %d, column %d: no JSON: %.200s", problem.line, problem.column,
@@ -64,6 +80,12 @@ static const char *type_name(json_type type) {
     return "null";
 }
 
+/* Never as an integer looks: 2.0 is none where one is expected. */
+static void describe_real(double value, char *out, size_t size) {
+    int n = snprintf(out, size, "%g", value);
+    if (n > 0 && !strpbrk(out, ".e")) snprintf(out + n, size - (size_t)n, ".0");
+}
+
 /* "a text (\"cpu\")": what a value is, and the value where it is short. */
 static void describe(const json_t *json, char *out, size_t size) {
     if (json_is_string(json)) {
@@ -71,7 +93,7 @@ static void describe(const json_t *json, char *out, size_t size) {
     } else if (json_is_integer(json)) {
         snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(json));
     } else if (json_is_real(json)) {
-        snprintf(out, size, "%g", json_real_value(json));
+        describe_real(json_real_value(json), out, size);
     } else if (json_is_boolean(json)) {
         snprintf(out, size, "%s", json_is_true(json) ? "true" : "false");
     } else {

@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Moves over the byte order mark that some editors put in front of UTF-8 (RFC 8259, 8.1: a parser may ignore it). */
+void st_json_skip_mark(const char **text, size_t *len);
+/* Nothing but what JSON calls white space. */
+bool st_json_blank(const char *text, size_t len);
+
 typedef struct st_json_in {
     json_t *root;       /* owned */
     int code;           /* of the first failure, or STRETTO_OK */
@@ -24,7 +29,7 @@ typedef struct st_json_value {
 } st_json_value;
 
 /* Parses a document whose top is an object; st_json_end in every case. Duplicate keys are refused. STRETTO_E_INPUT with
- * line and column. */
+ * line and column, or when there is nothing in it. */
 st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, stretto_error *err);
 int st_json_end(st_json_in *in); /* the code; frees what was parsed, so copy strings before */
 

@@ -76,6 +76,10 @@ static void read_memories(reader *r, const st_json_value *top) {
         st_json_only(&r->in, &item, keys);
         st_json_string(&r->in, &item, "name", r->out->memories[m].name, ST_PLAN_NAME);
         r->out->memories[m].bytes = maybe_bytes(r, &item, "bytes");
+        for (uint32_t i = 0; i < m; i++) {
+            if (!r->in.code && strcmp(r->out->memories[i].name, r->out->memories[m].name) == 0)
+                st_json_fail(&r->in, &item, "memory \"%s\" is listed twice", r->out->memories[m].name);
+        }
     }
 }
 
@@ -139,7 +143,9 @@ static void read_curve(reader *r, const st_json_value *item, const char *key, st
         double value = ns.json ? json_number_value(ns.json) : 0;
         if (!r->in.code && !(value >= 1 && value <= NS_MAX))
             st_json_fail(&r->in, &ns, "expected nanoseconds from 1 to %g, found %g", NS_MAX, value);
+        uint32_t before = curve->n;
         st_cost_curve_add(curve, count, value);
+        if (!r->in.code && curve->n == before) st_json_fail(&r->in, &pair, "%u tokens are listed twice", count);
     }
 }
 
@@ -152,6 +158,11 @@ static void read_costs(reader *r, const st_json_value *top) {
         st_json_only(&r->in, &item, keys);
         uint32_t c = chunk_named(r, &item, "chunk"), u = unit_named(r, &item, "unit");
         if (r->in.code) return;
+        if (st_costs_curve(r->out, c, u, ST_WORK_DECODE)->n > 0) {
+            st_json_fail(&r->in, &item, "chunk \"%s\" on \"%s\" is listed twice", r->out->chunks[c].name,
+                         r->out->units[u].name);
+            return;
+        }
         read_curve(r, &item, "decode_ns", st_costs_curve(r->out, c, u, ST_WORK_DECODE));
         read_curve(r, &item, "prefill_ns", st_costs_curve(r->out, c, u, ST_WORK_PREFILL));
         if (!r->in.code && st_costs_curve(r->out, c, u, ST_WORK_DECODE)->n == 0)

@@ -24,6 +24,7 @@ static void read_units(reader *r, const st_json_value *top) {
         st_json_as_string(&r->in, &item, r->out->units[i], ST_PLAN_NAME);
     }
     r->out->n_units = (uint32_t)n;
+    if (!r->in.code && n == 0) st_json_fail(&r->in, &list, "expected at least one unit");
 }
 
 /* The unit that a key names, as an index into the list of units. */

@@ -266,6 +266,7 @@ int st_streams_run(st_streams *e, const st_job *jobs, uint32_t n_jobs, const st_
     e->next_job = 0;
     e->events = events;
     e->cancelled = e->mute = false;
+    e->failed = (stretto_error){0};
     e->stats = (st_streams_stats){0};
     e->handed_ns = st_now_ns();
     int code = work(e, err);
@@ -273,6 +274,7 @@ int st_streams_run(st_streams *e, const st_job *jobs, uint32_t n_jobs, const st_
     if (code) return code;
     if (e->cancelled) return st_fail(err, STRETTO_E_STOPPED, "stopped");
     if (e->unit_error.code) return st_fail(err, e->unit_error.code, "%s", e->unit_error.text);
+    if (e->failed.code) return st_fail(err, e->failed.code, "%s", e->failed.text);
     return STRETTO_OK;
 }
 

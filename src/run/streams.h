@@ -103,8 +103,9 @@ void st_streams_close(st_streams *streams); /* NULL is fine */
 
 /* Works through all jobs. STRETTO_E_INPUT, before anything runs, for a prompt that is empty, does not fit or has ids
  * outside the vocabulary (by its index). STRETTO_E_UNIT when a unit failed: the streams that it had ended with that
- * error, the others went on where there was a station left, and later runs do without its station. STRETTO_E_STOPPED
- * after cancel: what was not finished was reported as cancelled. One thread at a time. */
+ * error, the others went on where there was a station left, and later runs do without its station. Else what the first
+ * stream failed with that did: STRETTO_E_INPUT where weights are no numbers or its logits are none, or what its sampler
+ * says; the others went on. STRETTO_E_STOPPED after cancel: what was not finished was reported as cancelled. One thread at a time. */
 int st_streams_run(st_streams *streams, const st_job *jobs, uint32_t n_jobs, const st_streams_events *events,
                    stretto_error *err);
 

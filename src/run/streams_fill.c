@@ -20,6 +20,7 @@ static int32_t pick_id(void *arg, const float *logits, int32_t argmax) {
 
 static void add_share(st_flight *f, st_slot *slot, uint32_t n_rows, uint32_t n_wanted, bool prompt) {
     f->shares[f->n_shares++] = (st_share){.slot = slot,
+                                          .first_row = st_pass_rows(f->pass) - n_rows,
                                           .n_rows = n_rows,
                                           .n_wanted = n_wanted,
                                           .first_wanted = st_pass_wanted(f->pass) - n_wanted,

@@ -53,7 +53,7 @@ typedef struct st_slot {
 /* What one stream has in a pass. */
 typedef struct st_share {
     st_slot *slot;
-    uint32_t n_rows, n_wanted, first_wanted;
+    uint32_t first_row, n_rows, n_wanted, first_wanted;
     bool prompt; /* else decoding; a prompt's last part wants one row */
 } st_share;
 
@@ -92,6 +92,7 @@ struct st_streams {
     uint32_t in_flight;       /* passes, */
     uint32_t n_drafting;      /* and steps of drafts */
     stretto_error unit_error; /* the first */
+    stretto_error failed;     /* the first that ended a stream in this run */
     st_streams_stats stats;
     /* passes that are done, from the units' threads */
     pthread_mutex_t lock;

@@ -45,6 +45,7 @@ void st_slot_end(st_streams *e, st_slot *slot, enum st_finish finish, const stre
     slot->station->n_slots--;
     if (slot->draft) st_draft_stop(slot->draft);
     if (error) slot->error = *error;
+    if (error && !e->failed.code) e->failed = *error;
     if (slot->in_flight == 0) release(e, slot);
 }
 
@@ -95,6 +96,14 @@ static uint64_t flight_ns(const st_flight *f) {
     return sum;
 }
 
+/* Ends the share's stream when n of its rows came to no numbers. */
+static bool lost(st_streams *e, const st_flight *f, const st_share *share, uint32_t first, uint32_t n) {
+    stretto_error error = {0};
+    if (!st_pass_check(f->pass, share->first_row + first, n, &error)) return false;
+    st_slot_end(e, share->slot, ST_FINISH_ERROR, &error);
+    return true;
+}
+
 /* Takes ids as long as the guess was right, and one more: what a plain step would have given next. */
 static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
     st_slot *slot = share->slot;
@@ -102,6 +111,7 @@ static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t 
     e->stats.n_verified++;
     e->stats.n_guessed += share->n_rows - 1;
     for (;; right++) {
+        if (lost(e, f, share, right, 1)) return;
         int32_t id = choose(slot, f->pass, share->first_wanted + right);
         take_id(e, slot, id, start + right + 1, now);
         if (slot->state == ST_SLOT_ENDED || slot->state == ST_SLOT_FREE) return;
@@ -153,11 +163,13 @@ static void settle_share(st_streams *e, st_flight *f, const st_share *share, uin
     if (slot->state == ST_SLOT_ENDED) {
         e->stats.n_wasted += share->n_rows;
         if (slot->in_flight == 0) release(e, slot);
-    } else if (share->prompt) {
-        settle_prompt(e, f, share, now);
-    } else if (e->o.guesses) {
+    } else if (e->o.guesses && !share->prompt) {
         verify(e, f, share, now);
         if (slot->state == ST_SLOT_DECODING) st_slot_draft_next(e, slot, now);
+    } else if (lost(e, f, share, 0, share->n_rows)) {
+        e->stats.n_wasted += share->n_rows;
+    } else if (share->prompt) {
+        settle_prompt(e, f, share, now);
     } else {
         /* What is in flight beyond this id is one row that it feeds. */
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);

@@ -145,6 +145,19 @@ class Usage(support.CommandTest):
             for value in values:
                 self.fails(USAGE, *run, option, value, says=[option, wanted, value])
 
+    def test_numbers_are_decimal_digits(self):
+        """What the C library's readers take besides: spaces, plus signs, hexadecimal, words."""
+        for text in ("0x10", "0x1p3", " 5", "5 ", "+5", "inf", "-inf", "nan", "1e400", "1,5", "5x", "", "-", ".", "1e", "\u0665"):
+            with self.subTest(text):
+                self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "-n", "1", "--temp", text, says=f'"{text}"')
+                self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "-n", text, says=f'"{text}"')
+                self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "-n", "1", "--seed", text, says=f'"{text}"')
+                self.fails(USAGE, "bench", "-m", LLAMA, "--threads", text + ",x", says=text)
+                self.fails(USAGE, "probe", "-m", LLAMA, "--budget", text, says=["--budget", f'"{text}"'])
+                self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "--place", text + "=cpu:0", says="--place")
+        for text in ("0.5", ".5", "5.", "2e-3", "1E+1", "0"):
+            self.done("run", "-m", LLAMA, "-p", "x", "-n", "1", "--temp", text)
+
 
 class Models(support.CommandTest):
     """A name or a path after -m. The program is copied away from the project, so that no fetched model is found."""

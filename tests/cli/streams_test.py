@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -80,6 +81,41 @@ class Results(support.CommandTest):
         text = '\n  {"id": "\\u0000\\u00e4", "prompt": "a\\u0000b", "n": 1}\r\n\n{"prompt": "b", "n": 1, "id": -5}'
         out = self.done("run", "-m", LLAMA, "--prompts", "-", stdin=text)
         self.assertEqual({json.loads(line)["id"] for line in out.splitlines()}, {"\0ä", -5})
+        marked = b'\xef\xbb\xbf{"id": 1, "prompt": "b", "n": 1}\r\n'  # as some editors begin a file
+        self.assertEqual(json.loads(self.done("run", "-m", LLAMA, "--prompts", "-", stdin=marked))["id"], 1)
+
+    def test_a_stream_whose_numbers_are_lost_ends_alone(self):
+        """A token whose own weights are infinite ends the stream that has it; the others are as if it were not there."""
+        name = "tiny-gemma4-F32.gguf"
+        model = os.path.join(GOLDEN, name)
+        tensors = self.done_json("inspect", model, "--tensors")["tensors"]
+        table = next(t for t in tensors if t["name"] == "per_layer_token_embd.weight")
+        jobs = prompts(6)
+        good = self.streams(jobs, model=model)
+        token = good[2]["ids"][1]
+        with tempfile.TemporaryDirectory() as folder, open(model, "rb") as original:
+            data = bytearray(original.read())
+            data_start = len(data) - max(t["offset"] + t["bytes"] for t in tensors)
+            row = data_start + table["offset"] + token * table["dims"][0] * 4
+            data[row : row + 4] = struct.pack("<f", float("inf"))
+            path = os.path.join(folder, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            words = ["run", "-m", path, "--prompts", "-", "--ignore-eos", "--streams", "3", "--verify"]
+            result = support.run(*words, stdin=lines(jobs))
+            alone = support.run("run", "-m", path, "-p", jobs[2]["prompt"], "-n", 9, "--ignore-eos", "--dump-ids")
+        errors = result.stderr.decode()
+        self.assertEqual(result.returncode, REFUSED, errors)
+        got = {r["id"]: r for r in map(json.loads, result.stdout.splitlines())}
+        failed = {i for i, r in got.items() if r["finish_reason"] == "error"}
+        self.assertIn(2, failed)
+        self.assertLess(len(failed), 6)
+        self.assertIn(f"row {token}", got[2]["error"])
+        self.assertEqual(got[2]["ids"], [int(i) for i in alone.stdout.split()])
+        for i in set(got) - failed:
+            self.assertEqual(got[i]["ids"], good[i]["ids"])
+        self.assertIn(f"{len(failed)} of 6 prompts failed: ", errors.splitlines()[-1])
+        self.assertIn(f"verified: the ids of {6 - len(failed)} prompts", errors)
 
 
 CORES = len(os.sched_getaffinity(0))
@@ -179,22 +215,28 @@ class Schedules(support.CommandTest):
             (dict(good, units=["cpu:99"], chunks=[dict(c, unit="cpu:99") for c in good["chunks"]]), ["99"]),
             (dict(good, kind="staged"), ["staged"]),
             (dict(good, kind="faster"), ["faster"]),
+            (dict(good, units=["npu"], chunks=[dict(c, unit="npu") for c in good["chunks"]]), ["npu", "cpu:N"]),
+            (dict(good, units=["cpu:0,cpu:0"], chunks=[dict(c, unit="cpu:0,cpu:0") for c in good["chunks"]]), ["list"]),
+            (dict(good, units=[]), ["units: expected at least one"]),
+            (dict(good, chunks=[{"chunk": 1, "layers": [0, 99], "unit": A}]), ["no layer 99"]),
+            (dict(good, predicted=3), ["predicted"]),
+            (dict(good, predicted={"ttft_ns": 1e300}), ["predicted.ttft_ns"]),
             (dict(good, streams=0), ["streams"]),
             (
                 schedule("serial", [A] * 4, host_beside=True, speculation={"draft": "lookup", "longest": 4}),
                 ["host_beside", "speculation"],
             ),
             ("{", ["line 1"]),
-            ("", [".json"]),
+            (" \n", ["empty"]),
         ]
         for text, says in cases:
             with self.subTest(schedule=text):
                 words, jobs = self.with_schedule(text)
                 result = support.run(*words, stdin=jobs)
                 last = result.stderr.decode().strip().splitlines()[-1]
-                self.assertIn(result.returncode, (REFUSED, USAGE), last)
+                self.assertEqual(result.returncode, REFUSED, last)
                 self.assertEqual(result.stdout, b"")
-                for word in says:
+                for word in [words[words.index("--schedule") + 1], *says]:
                     self.assertIn(word, last)
         words, jobs = self.with_schedule(dict(good, streams=256), "--ctx", "100000000")
         self.fails(REFUSED, *words, stdin=jobs, says=["too little memory", A, "256 streams"])
@@ -222,7 +264,13 @@ class Schedules(support.CommandTest):
         words, jobs = self.with_schedule(SCHEDULES[0])
         self.fails(USAGE, *words, "--threads", "1", stdin=jobs, says="--threads")
         self.fails(USAGE, *words, "--speculate", "lookup", stdin=jobs, says="--speculate")
+        self.fails(USAGE, *words, "--streams", "4", stdin=jobs, says=["--streams 4", "one stream"])
         self.fails(FAILED, "run", "-m", LLAMA, "-p", "x", "--schedule", "/nonexistent", says="/nonexistent")
+        both = ["run", "-m", LLAMA, "--schedule", "-"]
+        self.fails(USAGE, *both, "--prompts", "-", stdin=jobs, says=["standard input", "--prompts"])
+        self.fails(USAGE, *both, "--ids", "-", stdin=jobs, says=["standard input", "--ids"])
+        self.fails(USAGE, *both, stdin=jobs, says=["standard input", "the prompt"])
+        self.done(*both, "-p", "x", "-n", "1", stdin=json.dumps(SCHEDULES[0]))
 
 
 class Refused(support.CommandTest):
@@ -267,6 +315,22 @@ class Refused(support.CommandTest):
         self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "--json", stdin=job, says="--json")
         self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "--streams", "0", stdin=job, says="0")
         self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "--verify", says="--prompts")
+        self.fails(USAGE, "run", "-m", LLAMA, "-p", "x", "--streams", "2", says=["--streams", "--prompts"])
+        self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "-", "--temp", "1e7", stdin=job, says=["--temp", "1000000"])
+        self.fails(USAGE, "run", "-m", LLAMA, "--prompts", "", says="empty name")
+
+    def test_interrupt_while_nobody_writes_to_a_pipe(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "jobs")
+            os.mkfifo(pipe)
+            process = subprocess.Popen(
+                [STRETTO, "run", "-m", LLAMA, "--prompts", pipe], stderr=subprocess.PIPE, env=support.environment()
+            )
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertIn("interrupted while opening", errors)
 
 
 class Outputs(support.CommandTest):

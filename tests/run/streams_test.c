@@ -5,6 +5,9 @@
 
 #include "support/fixture.h"
 #include "support/frail.h"
+#include "support/rewrite.h"
+
+#include <unistd.h>
 
 #define N_JOBS 7
 #define N_CTX 96
@@ -27,6 +30,7 @@ typedef struct work {
     st_job jobs[N_JOBS];
     answer expected[N_JOBS], got[N_JOBS];
     uint32_t n_reports, stop_job, stop_at, stop_all_after, ids_seen;
+    int rc; /* what a run is to give when no unit fails and nothing is stopped */
     atomic_bool cancel;
 } work;
 
@@ -66,26 +70,34 @@ static void run_serially(work *w) {
                                  .sampler = sampler,
                                  .on_id = take_expected,
                                  .arg = &w->expected[i]};
+        w->expected[i].n = 0;
         st_chain_reset(chain);
-        fixture_check(st_generate(chain, &o, &r, &err), &err);
-        w->expected[i].finish = r.finish;
+        int rc = st_generate(chain, &o, &r, &err);
+        w->expected[i].finish = rc ? ST_FINISH_ERROR : r.finish;
+        w->expected[i].error = err;
+        if (rc) w->rc = rc;
         st_sampler_free(sampler);
     }
     st_chain_close(chain);
 }
 
-static void work_open(work *w, const char *model, const char *split) {
-    char path[512];
+static void work_open_file(work *w, const char *path, const char *split) {
     stretto_error err = {0};
     memset(w, 0, sizeof *w);
     w->stop_job = UINT32_MAX;
-    snprintf(path, sizeof path, "%s/%s.gguf", ST_GOLDEN, model);
     fixture_open(&w->f, path, NULL);
     fixture_unit(&w->f, 0, 1);
     fixture_unit(&w->f, 1, 1);
     fixture_check(st_split_parse(w->spans, &w->n_chunks, split, w->f.model, &err), &err);
     make_jobs(w);
+}
+
+static void work_open(work *w, const char *model, const char *split) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.gguf", ST_GOLDEN, model);
+    work_open_file(w, path, split);
     run_serially(w);
+    assert_int_equal(w->rc, STRETTO_OK);
 }
 
 static void work_close(work *w) {
@@ -158,8 +170,12 @@ static void check_job(const work *w, uint32_t i) {
 
 static void run_and_check(work *w, const st_streams_options *o) {
     stretto_error err = {0};
-    fixture_check(run(w, o, &err), &err);
-    for (uint32_t i = 0; i < N_JOBS; i++) check_job(w, i);
+    int rc = run(w, o, &err);
+    if (rc != w->rc) fail_msg("%d: %s", rc, err.text);
+    for (uint32_t i = 0; i < N_JOBS; i++) {
+        check_job(w, i);
+        assert_string_equal(w->got[i].error.text, w->expected[i].error.text);
+    }
 }
 
 /* Every way to spend the numbers, over one station of two units. */
@@ -385,6 +401,66 @@ static void everything_cancelled(void **state) {
     work_close(&w);
 }
 
+/* ---- numbers that are lost ---- */
+
+#define SPOILT "tiny-gemma4-F32"
+#define TABLE "per_layer_token_embd.weight"
+#define ROW_ITEMS (9 * 32)
+
+/* The model with one token's row of a table spoilt: it holds what is no number, or what overflows later on. */
+static void open_spoilt(work *w, uint32_t token, bool overflows) {
+    char original[512], path[64];
+    stretto_error err = {0};
+    st_gguf *g = NULL;
+    rewrite change = {.poison_tensor = TABLE, .poison_at = token * ROW_ITEMS * sizeof(float) + 6};
+    if (overflows)
+        change = (rewrite){.flood_tensor = TABLE,
+                           .flood_value = 3e38f,
+                           .flood_from = (size_t)token * ROW_ITEMS,
+                           .flood_count = ROW_ITEMS};
+    snprintf(original, sizeof original, "%s/%s.gguf", ST_GOLDEN, SPOILT);
+    snprintf(path, sizeof path, "/tmp/stretto-streams-%d.gguf", (int)getpid());
+    fixture_check(st_gguf_open(&g, original, NULL, &err), &err);
+    rewrite_file(g, path, &change);
+    st_gguf_close(g);
+    work_open_file(w, path, NULL);
+    unlink(path);
+}
+
+/* The token that is spoilt comes up while job 0 decodes, and stands in the prompts of jobs 1 and 3. */
+static void spoil(work *w, uint32_t token, bool overflows) {
+    uint32_t n_fine = 0;
+    open_spoilt(w, token, overflows);
+    w->prompts[1][4] = w->prompts[3][47] = (int32_t)token;
+    run_serially(w);
+    assert_int_equal(w->rc, STRETTO_E_INPUT);
+    for (uint32_t i = 0; i < N_JOBS; i++) n_fine += w->expected[i].finish != ST_FINISH_ERROR;
+    assert_true(n_fine >= 2 && w->expected[0].finish == ST_FINISH_ERROR && w->expected[0].n > 0);
+    assert_non_null(strstr(w->expected[1].error.text, overflows ? "no finite numbers" : TABLE));
+    assert_int_equal(w->expected[1].n + w->expected[3].n, 0);
+}
+
+/* What one stream's rows come to is nothing to the others, in whatever pass they are together. */
+static void lost_numbers_end_their_stream_only(void **state) {
+    (void)state;
+    work w;
+    work_open(&w, SPOILT, NULL);
+    uint32_t token = (uint32_t)w.expected[0].ids[5];
+    work_close(&w);
+    for (int overflows = 0; overflows < 2; overflows++) {
+        spoil(&w, token, overflows);
+        check_schedules(&w);
+        check_stations(&w);
+        st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
+        st_streams_options o = options_of(&w, &one, 1);
+        o.guesses = ST_LOOKUP_MAX;
+        o.rows = 1;
+        o.depth = 3;
+        run_and_check(&w, &o);
+        work_close(&w);
+    }
+}
+
 /* ---- units that fail ---- */
 
 static void unit_fails(unsigned fails_at, unsigned refuses_at, bool other_left) {
@@ -505,10 +581,15 @@ static void wrong_prompts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_a_serial_run),  cmocka_unit_test(speculation_changes_nothing),
-        cmocka_unit_test(a_model_guesses),      cmocka_unit_test(a_model_guesses_meanwhile),
-        cmocka_unit_test(one_stream_cancelled), cmocka_unit_test(everything_cancelled),
-        cmocka_unit_test(units_fail),           cmocka_unit_test(wrong_options),
+        cmocka_unit_test(ids_of_a_serial_run),
+        cmocka_unit_test(speculation_changes_nothing),
+        cmocka_unit_test(a_model_guesses),
+        cmocka_unit_test(a_model_guesses_meanwhile),
+        cmocka_unit_test(one_stream_cancelled),
+        cmocka_unit_test(everything_cancelled),
+        cmocka_unit_test(lost_numbers_end_their_stream_only),
+        cmocka_unit_test(units_fail),
+        cmocka_unit_test(wrong_options),
         cmocka_unit_test(wrong_prompts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,8 +28,9 @@ typedef struct rewrite {
     const char *cut_tensor;       /* its last dimension is one less */
     const char *poison_tensor;    /* two bytes at poison_at become those of an infinite or NaN f16 or the top of a f32 */
     size_t poison_at;
-    const char *flood_tensor; /* f32, all flood_value */
+    const char *flood_tensor; /* f32, all flood_value; or flood_count items from flood_from on */
     float flood_value;
+    size_t flood_from, flood_count;
     const char *retype_tensor;    /* written as `retype` of as many bytes as that needs, zeros */
     uint32_t retype;
 } rewrite;
@@ -124,7 +125,8 @@ static inline void rewrite_data(st_gguf_writer *w, const st_tensor *t, const rew
         copy[r->poison_at] = 0x80;
         copy[r->poison_at + 1] = 0x7f;
     }
-    for (size_t i = 0; rewrite_is(t->name, r->flood_tensor) && i < bytes / sizeof(float); i++)
+    size_t flood_end = r->flood_count ? r->flood_from + r->flood_count : bytes / sizeof(float);
+    for (size_t i = r->flood_from; rewrite_is(t->name, r->flood_tensor) && i < flood_end; i++)
         memcpy(copy + i * sizeof(float), &r->flood_value, sizeof(float));
     st_writer_data(w, copy, bytes);
     free(copy);
