@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Matrix-vector products with AVX2: streams of tiles, 16 rows at a time, everything else in registers. Two sums run
- * side by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h. */
+ * side by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h.
+ *
+ * One core keeps so many fetches under way for each stream that it reads, and more for several. So a matrix is read as
+ * several parts, far from each other, in turns: strips next to each other gain nothing, since each stream is then over,
+ * at a page's end or the strip's, before the hardware has seen that it is one. And turns are short, a piece of a tile
+ * of two to eight cache lines: what is under way at a time is what few instructions ask for. Measured on Zen 3, in
+ * shares of a plain read of four streams, one thread and two: Q8_0 0.83 and 0.88 in turns of whole tiles of three
+ * parts, 0.90 and 0.95 in quarters of tiles of four; Q6_K 0.64 and 0.75, now 0.90 and 0.97; Q4_K 0.65 and 0.78, now
+ * 0.85 and 0.90. With tiles of 5 or 6 lines three parts, whole tiles and fetching ahead are as good (Q4_1: 0.91 and
+ * 0.92) or better (Q5_0: 0.86 and 0.98); fetching ahead takes from the others. */
 #include "kern/matvec_avx2.h"
 
 #include "gguf/blocks.h"
@@ -14,11 +23,12 @@ typedef struct ipair {
     __m256i lo, hi;
 } ipair;
 
-/* Parts of a matrix that are read at once. One core keeps so many fetches under way for each stream that it reads, and
- * more for several: measured on Zen 3, three far from each other give Q4_1 30 % over one on one thread, 9 % on two,
- * Q5_0 and Q4_K 14 to 22 %, Q6_K 2 %. Strips next to each other gain nothing: each stream is then over, at a page's end
- * or the strip's, before the hardware has seen that it is one. */
-enum { STREAMS = 3 };
+/* Of a strip that is under way: the float sums, and the integer ones of a block of which some pieces are done. */
+typedef struct strip_sums {
+    pair acc;
+    ipair dot;
+} strip_sums;
+
 enum { X_D = 32, X_DS = 36, X_SUMS = 40 }; /* in the block of one token, after its 32 values */
 
 /* acc += float(dot) * (d * dx) */
@@ -45,7 +55,9 @@ ST_INLINE __m256i nibble_products(__m256i v, __m256i x_low, __m256i x_high) {
     return add16(_mm256_maddubs_epi16(low_nibbles(v), x_low), _mm256_maddubs_epi16(high_nibbles(v), x_high));
 }
 
-ST_INLINE ipair nibble_sums(const uint8_t *v, const uint8_t *x) {
+/* 16-bit sums of two vectors of nibbles: 16 columns, x standing at the first of them and at their partners 16 further.
+ */
+ST_INLINE ipair nibble_half(const uint8_t *v, const uint8_t *x) {
     ipair s;
     __m256i a = broadcast4(x), b = broadcast4(x + 16);
     s.lo = nibble_products(load256(v), a, b);
@@ -53,13 +65,18 @@ ST_INLINE ipair nibble_sums(const uint8_t *v, const uint8_t *x) {
     a = broadcast4(x + 4), b = broadcast4(x + 20);
     s.lo = add16(s.lo, nibble_products(load256(v + 64), a, b));
     s.hi = add16(s.hi, nibble_products(load256(v + 96), a, b));
-    a = broadcast4(x + 8), b = broadcast4(x + 24);
-    s.lo = add16(s.lo, nibble_products(load256(v + 128), a, b));
-    s.hi = add16(s.hi, nibble_products(load256(v + 160), a, b));
-    a = broadcast4(x + 12), b = broadcast4(x + 28);
-    s.lo = add16(s.lo, nibble_products(load256(v + 192), a, b));
-    s.hi = add16(s.hi, nibble_products(load256(v + 224), a, b));
     return s;
+}
+
+ST_INLINE ipair add_ipair16(ipair a, ipair b) {
+    return (ipair){add16(a.lo, b.lo), add16(a.hi, b.hi)};
+}
+ST_INLINE ipair add_ipair32(ipair a, ipair b) {
+    return (ipair){add32(a.lo, b.lo), add32(a.hi, b.hi)};
+}
+
+ST_INLINE ipair nibble_sums(const uint8_t *v, const uint8_t *x) {
+    return add_ipair16(nibble_half(v, x), nibble_half(v + 2 * ST_VECTOR, x + 8));
 }
 
 ST_INLINE ipair nibble_dots(const uint8_t *v, const uint8_t *x) {
@@ -131,28 +148,22 @@ ST_INLINE pair tile_q5_1(pair acc, const uint8_t *tile, const uint8_t *x) {
 
 /* ---- signed bytes: every vector is widened at once ---- */
 
-ST_INLINE ipair byte_dots(const uint8_t *v, const uint8_t *x) {
-    ipair s;
-    __m256i a = broadcast4(x);
-    s.lo = dot_signed(load256(v), a);
-    s.hi = dot_signed(load256(v + 32), a);
-#define STEP(j)                                                                                                        \
-    a = broadcast4(x + 4 * (j));                                                                                       \
-    s.lo = add32(s.lo, dot_signed(load256(v + 64 * (j)), a));                                                          \
-    s.hi = add32(s.hi, dot_signed(load256(v + 64 * (j) + 32), a));
-    STEP(1)
-    STEP(2)
-    STEP(3)
-    STEP(4)
-    STEP(5)
-    STEP(6)
-    STEP(7)
-#undef STEP
+ST_INLINE ipair byte_dots(ipair s, const uint8_t *v, const uint8_t *x) {
+    const __m256i a = broadcast4(x);
+    s.lo = add32(s.lo, dot_signed(load256(v), a));
+    s.hi = add32(s.hi, dot_signed(load256(v + 32), a));
     return s;
 }
 
-ST_INLINE pair tile_q8_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    return add_scaled(acc, byte_dots(tile + ST_HALVES, x), load_halves(tile), load_halves(tile + 16), x);
+/* Quarters of a tile: 8 columns. */
+ST_INLINE strip_sums piece_q8_0(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
+    const uint8_t *v = tile + ST_HALVES + 2 * ST_VECTOR * piece, *q = x + 8 * piece;
+    if (piece == 0) s.dot = (ipair){_mm256_setzero_si256(), _mm256_setzero_si256()};
+    s.dot = byte_dots(s.dot, v, q);
+    s.dot = byte_dots(s.dot, v + ST_VECTOR, q + 4);
+    if (piece == 3) s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
 }
 
 /* 16-bit products of the non-linear 4-bit values `code` stands for, of -127 to 113; x goes in as its size. */
@@ -188,21 +199,17 @@ ST_INLINE pair tile_iq4_nl(pair acc, const uint8_t *tile, const uint8_t *x) {
     return add_scaled(acc, iq4_dots(tile + ST_HALVES, x, one, one), load_halves(tile), load_halves(tile + 16), x);
 }
 
-/* ---- blocks of 256 ---- */
+/* ---- blocks of 256: pieces of a chunk of 64 columns, in order: halves of its first block, halves of its second; or
+ * both blocks ---- */
 
-ST_INLINE pair tile_iq4_xs(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16);
-    const uint8_t *p = tile + ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_IQ4_XS) {
-        const uint8_t *v = p + 32;
-        fetch_ahead(p, ST_CHUNK_IQ4_XS);
-        acc = add_scaled(acc, iq4_dots(v, x, signed_byte_pairs(p), signed_byte_pairs(p + 8)), d_lo, d_hi, x);
-        x += ST_QBLOCK_BYTES;
-        acc = add_scaled(acc, iq4_dots(v + ST_NIBBLES, x, signed_byte_pairs(p + 16), signed_byte_pairs(p + 24)), d_lo,
-                         d_hi, x);
-        x += ST_QBLOCK_BYTES;
-    }
-    return acc;
+ST_INLINE strip_sums piece_iq4_xs(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int block) {
+    const uint8_t *p = tile + ST_HALVES + chunk * ST_CHUNK_IQ4_XS, *scales = p + 16 * block;
+    const uint8_t *v = p + 32 + ST_NIBBLES * block;
+    fetch_ahead(v, ST_NIBBLES);
+    x += ST_QBLOCK_BYTES * block;
+    const ipair dot = iq4_dots(v, x, signed_byte_pairs(scales), signed_byte_pairs(scales + 8));
+    s.acc = add_scaled(s.acc, dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
 }
 
 typedef struct scales_k {
@@ -222,38 +229,27 @@ ST_INLINE pair add_block_k(pair acc, scales_k s, ipair dot, const uint8_t *head,
                    _mm256_mul_ps(s.dmin_hi, byte_floats(head + 40)), x);
 }
 
-ST_INLINE pair block_q4_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
-    fetch_ahead(v, ST_CHUNK_Q4_K / 2);
-    ipair dot = nibble_sums(v, x);
-    dot.lo = _mm256_madd_epi16(dot.lo, byte_pairs(head));
-    dot.hi = _mm256_madd_epi16(dot.hi, byte_pairs(head + 8));
-    return add_block_k(acc, s, dot, head, x);
+ST_INLINE strip_sums piece_q4_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    const int block = piece / 2, half = piece % 2;
+    const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q4_K, *head = p + 16 * block;
+    const uint8_t *v = p + 64 + ST_NIBBLES * block + 2 * ST_VECTOR * half;
+    x += ST_QBLOCK_BYTES * block;
+    const ipair dot = nibble_half(v, x + 8 * half);
+    s.dot = half == 0 ? dot : add_ipair16(s.dot, dot);
+    if (half == 0) return s;
+    s.dot.lo = _mm256_madd_epi16(s.dot.lo, byte_pairs(head));
+    s.dot.hi = _mm256_madd_epi16(s.dot.hi, byte_pairs(head + 8));
+    s.acc = add_block_k(s.acc, load_scales_k(tile), s.dot, head, x);
+    return s;
 }
 
-ST_INLINE pair tile_q4_k(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const scales_k s = load_scales_k(tile);
-    const uint8_t *p = tile + 2 * ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q4_K, x += 2 * ST_QBLOCK_BYTES) {
-        acc = block_q4_k(acc, s, p, p + 64, x);
-        acc = block_q4_k(acc, s, p + 16, p + 64 + ST_NIBBLES, x + ST_QBLOCK_BYTES);
-    }
-    return acc;
-}
-
-ST_INLINE pair block_q5_k(pair acc, scales_k s, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
-    fetch_ahead(v, ST_CHUNK_Q5_K / 2);
+ST_INLINE strip_sums piece_q5_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int block) {
+    const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q5_K, *head = p + 16 * block;
+    const uint8_t *v = p + 64 + ST_FIVES * block;
+    x += ST_QBLOCK_BYTES * block;
     const ipair dot = {five_dots(v, x, byte_pairs(head)), five_dots(v + 32, x, byte_pairs(head + 8))};
-    return add_block_k(acc, s, dot, head, x);
-}
-
-ST_INLINE pair tile_q5_k(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const scales_k s = load_scales_k(tile);
-    const uint8_t *p = tile + 2 * ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q5_K, x += 2 * ST_QBLOCK_BYTES) {
-        acc = block_q5_k(acc, s, p, p + 64, x);
-        acc = block_q5_k(acc, s, p + 16, p + 64 + ST_FIVES, x + ST_QBLOCK_BYTES);
-    }
-    return acc;
+    s.acc = add_block_k(s.acc, load_scales_k(tile), dot, head, x);
+    return s;
 }
 
 /* Sixteen columns of eight rows, less the offset, times their scale. */
@@ -264,25 +260,17 @@ ST_INLINE __m256i six_dots(const uint8_t *v, const uint8_t *x, __m256i offset, c
     return _mm256_madd_epi16(sub16(add16(s, t), offset), signed_byte_pairs(scales));
 }
 
-ST_INLINE pair block_q6_k(pair acc, __m256 d_lo, __m256 d_hi, const uint8_t *head, const uint8_t *v, const uint8_t *x) {
-    fetch_ahead(v, ST_CHUNK_Q6_K / 2);
-    const __m256i first = _mm256_slli_epi16(broadcast4(x + X_SUMS), 5);
-    const __m256i second = _mm256_slli_epi16(broadcast4(x + X_SUMS + 4), 5);
-    ipair dot = {six_dots(v, x, first, head), six_dots(v + 32, x, first, head + 8)};
-    v += ST_SIXES;
-    dot.lo = add32(dot.lo, six_dots(v, x + 16, second, head + 16));
-    dot.hi = add32(dot.hi, six_dots(v + 32, x + 16, second, head + 24));
-    return add_scaled(acc, dot, d_lo, d_hi, x);
-}
-
-ST_INLINE pair tile_q6_k(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const __m256 d_lo = load_halves(tile), d_hi = load_halves(tile + 16);
-    const uint8_t *p = tile + ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q6_K, x += 2 * ST_QBLOCK_BYTES) {
-        acc = block_q6_k(acc, d_lo, d_hi, p, p + 64, x);
-        acc = block_q6_k(acc, d_lo, d_hi, p + 32, p + 64 + 2 * ST_SIXES, x + ST_QBLOCK_BYTES);
-    }
-    return acc;
+ST_INLINE strip_sums piece_q6_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    const int block = piece / 2, half = piece % 2;
+    const uint8_t *p = tile + ST_HALVES + chunk * ST_CHUNK_Q6_K, *head = p + 32 * block + 16 * half;
+    const uint8_t *v = p + 64 + 2 * ST_SIXES * block + ST_SIXES * half;
+    x += ST_QBLOCK_BYTES * block;
+    const __m256i offset = _mm256_slli_epi16(broadcast4(x + X_SUMS + 4 * half), 5);
+    const uint8_t *q = x + 16 * half;
+    const ipair dot = {six_dots(v, q, offset, head), six_dots(v + 32, q, offset, head + 8)};
+    s.dot = half == 0 ? dot : add_ipair32(s.dot, dot);
+    if (half == 1) s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
 }
 
 /* Sixteen columns of 8 rows, times their scale. The odd values of a byte stay where they are in their nibble, so that
@@ -346,60 +334,100 @@ ST_INLINE pair tile_q2_k(pair acc, const uint8_t *tile, const uint8_t *x) {
     return acc;
 }
 
-typedef pair tile_fn(pair acc, const uint8_t *tile, const uint8_t *x);
+/* ---- all ---- */
 
-/* A tile more; activations are not to be kept for the next stream's. */
-#define ADD_TILE(acc, at)                                                                                              \
-    acc = add_tile(acc, at, x);                                                                                        \
-    HOLD(acc.lo);                                                                                                      \
-    HOLD(acc.hi);                                                                                                      \
+/* A piece more of a strip; `tile` is the strip's, x stands at the chunk's activations (of a tile of 32 columns: its
+ * own). */
+typedef strip_sums piece_fn(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece);
+
+/* How a format is read: known when it is compiled. */
+typedef struct plan {
+    piece_fn *add;
+    int pieces; /* of a chunk */
+    int blocks; /* of 32 columns of a chunk */
+    int chunks; /* of a tile */
+    int tile_bytes;
+    uint32_t parts; /* of a matrix, read in turns: up to 4 */
+} plan;
+
+/* Activations are not to be kept for the next part's piece. */
+#define ADD_PIECE(s, at)                                                                                               \
+    s = how.add(s, at, chunk, x, piece);                                                                               \
+    HOLD(s.acc.lo);                                                                                                    \
+    HOLD(s.acc.hi);                                                                                                    \
     FORGET_LOADS();
 
-ST_INLINE void store_strip(float *y, uint32_t strip, pair acc) {
-    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP, acc.lo);
-    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP + 8, acc.hi);
+ST_INLINE void store_strip(float *y, uint32_t strip, strip_sums s) {
+    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP, s.acc.lo);
+    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP + 8, s.acc.hi);
 }
 
-/* One strip or, when it is not alone, one of each of STREAMS parts, `apart` strips from each other: a tile of each in
- * turn. */
-ST_INLINE void matvec_strips(tile_fn *add_tile, int tile_bytes, int blocks, const st_matrix *w, const uint8_t *x,
-                             uint32_t strip, uint32_t apart, float *y, bool alone) {
-    const uint8_t *tile = w->data + strip * w->strip_bytes;
+/* `n` strips, the first one and others `apart` from each other. */
+ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t *x, uint32_t first, uint32_t apart,
+                             float *y) {
+    const uint8_t *tile = w->data + first * w->strip_bytes;
     const size_t part = apart * w->strip_bytes;
-    pair a = {_mm256_setzero_ps(), _mm256_setzero_ps()}, b = a, c = a;
-    for (uint32_t i = w->cols / (32 * (uint32_t)blocks); i > 0; i--) {
-        ADD_TILE(a, tile)
-        if (!alone) {
-            ADD_TILE(b, tile + part)
-            ADD_TILE(c, tile + 2 * part)
+    const strip_sums none = {{_mm256_setzero_ps(), _mm256_setzero_ps()},
+                             {_mm256_setzero_si256(), _mm256_setzero_si256()}};
+    strip_sums a = none, b = none, c = none, d = none;
+    for (uint32_t tiles = w->cols / (32 * (uint32_t)(how.chunks * how.blocks)); tiles > 0; tiles--) {
+        for (uint32_t chunk = 0; chunk < (uint32_t)how.chunks; chunk++) {
+#pragma GCC unroll 4
+            for (int piece = 0; piece < how.pieces; piece++) {
+                ADD_PIECE(a, tile)
+                if (n > 1) {
+                    ADD_PIECE(b, tile + part)
+                }
+                if (n > 2) {
+                    ADD_PIECE(c, tile + 2 * part)
+                }
+                if (n > 3) {
+                    ADD_PIECE(d, tile + 3 * part)
+                }
+            }
+            x += how.blocks * ST_QBLOCK_BYTES;
         }
-        tile += tile_bytes;
-        x += ST_QBLOCK_BYTES * blocks;
+        tile += how.tile_bytes;
     }
-    store_strip(y, strip, a);
-    if (alone) return;
-    store_strip(y, strip + apart, b);
-    store_strip(y, strip + 2 * apart, c);
+    store_strip(y, first, a);
+    if (n > 1) store_strip(y, first + apart, b);
+    if (n > 2) store_strip(y, first + 2 * apart, c);
+    if (n > 3) store_strip(y, first + 3 * apart, d);
 }
 
-/* The strips in STREAMS parts of equal length; what is left over is done alone. */
-#define MATVEC(format, tile_bytes, blocks)                                                                             \
+/* Strips lo..hi-1: as many as go into parts of equal length, then those that are left. */
+ST_INLINE void matvec(plan how, const st_matrix *w, const uint8_t *x, uint32_t lo, uint32_t hi, float *y) {
+    const uint32_t apart = (hi - lo) / how.parts, rest = lo + apart * how.parts;
+    for (uint32_t i = lo; i < lo + apart; i++) matvec_strips(how, (int)how.parts, w, x, i, apart, y);
+    if (hi - rest == 1) matvec_strips(how, 1, w, x, rest, 1, y);
+    if (hi - rest == 2) matvec_strips(how, 2, w, x, rest, 1, y);
+    if (hi - rest == 3) matvec_strips(how, 3, w, x, rest, 1, y);
+}
+
+#define MATVEC(format, pieces, blocks, chunks, tile_bytes, parts)                                                      \
     void st_matvec_##format##_avx2(const st_matrix *w, const uint8_t *quant, uint32_t strip_lo, uint32_t strip_hi,     \
                                    float *y) {                                                                         \
-        const uint32_t apart = (strip_hi - strip_lo) / STREAMS;                                                        \
-        for (uint32_t s = strip_lo; s < strip_lo + apart; s++)                                                         \
-            matvec_strips(tile_##format, tile_bytes, blocks, w, quant, s, apart, y, false);                            \
-        for (uint32_t s = strip_lo + STREAMS * apart; s < strip_hi; s++)                                               \
-            matvec_strips(tile_##format, tile_bytes, blocks, w, quant, s, 0, y, true);                                 \
+        matvec((plan){piece_##format, pieces, blocks, chunks, tile_bytes, parts}, w, quant, strip_lo, strip_hi, y);    \
     }
-MATVEC(q4_0, ST_TILE_Q4_0, 1)
-MATVEC(q4_1, ST_TILE_Q4_1, 1)
-MATVEC(q5_0, ST_TILE_Q5_0, 1)
-MATVEC(q5_1, ST_TILE_Q5_1, 1)
-MATVEC(q8_0, ST_TILE_Q8_0, 1)
-MATVEC(iq4_nl, ST_TILE_Q4_0, 1)
-MATVEC(iq4_xs, ST_TILE_IQ4_XS, 8)
-MATVEC(q2_k, ST_TILE_Q2_K, 8)
-MATVEC(q4_k, ST_TILE_Q4_K, 8)
-MATVEC(q5_k, ST_TILE_Q5_K, 8)
-MATVEC(q6_k, ST_TILE_Q6_K, 8)
+
+/* Whole tiles. */
+#define MATVEC_TILES(format, blocks, tile_bytes)                                                                       \
+    ST_INLINE strip_sums piece_##format(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x,           \
+                                        int piece) {                                                                   \
+        (void)chunk, (void)piece;                                                                                      \
+        s.acc = tile_##format(s.acc, tile, x);                                                                         \
+        return s;                                                                                                      \
+    }                                                                                                                  \
+    MATVEC(format, 1, blocks, 1, tile_bytes, 3)
+
+MATVEC_TILES(q4_0, 1, ST_TILE_Q4_0)
+MATVEC_TILES(q4_1, 1, ST_TILE_Q4_1)
+MATVEC_TILES(q5_0, 1, ST_TILE_Q5_0)
+MATVEC_TILES(q5_1, 1, ST_TILE_Q5_1)
+MATVEC(q8_0, 4, 1, 1, ST_TILE_Q8_0, 4)
+MATVEC_TILES(iq4_nl, 1, ST_TILE_Q4_0)
+MATVEC(iq4_xs, 2, 2, ST_CHUNKS, ST_TILE_IQ4_XS, 2)
+MATVEC_TILES(q2_k, 8, ST_TILE_Q2_K)
+MATVEC(q4_k, 4, 2, ST_CHUNKS, ST_TILE_Q4_K, 4)
+MATVEC(q5_k, 2, 2, ST_CHUNKS, ST_TILE_Q5_K, 4)
+MATVEC(q6_k, 4, 2, ST_CHUNKS, ST_TILE_Q6_K, 4)
