@@ -205,6 +205,8 @@ static void compare(rig *r, const char *text) {
     for (unsigned i = 0; i < TRIES && best > TOLERANCE; i++) {
         run(r, &schedule, N_STREAMS, schedule.draft == ST_DRAFT_MODEL ? r->f.model : NULL);
         best = fmin(best, deviation(r, &predicted));
+        /* Each prompt's own step, and while guesses are verified. */
+        if (schedule.draft == ST_DRAFT_MODEL) assert_true(r->stats.n_beside > N_STREAMS);
     }
     st_buf title = {0};
     st_schedule_title(&title, &schedule);

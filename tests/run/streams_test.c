@@ -321,7 +321,8 @@ static uint64_t steps_beside(work *w, st_chain *const *drafts) {
     return n;
 }
 
-/* It goes on while its last guess is verified, on a lane of its own; streams are cancelled while it does. */
+/* It reads the prompt beside the model, on a lane of its own (what more it does depends on what that costs, see
+ * predict_test.c); streams are cancelled while it works. */
 static void a_model_guesses_meanwhile(void **state) {
     (void)state;
     work w;
@@ -333,7 +334,7 @@ static void a_model_guesses_meanwhile(void **state) {
     st_chain_options c = {.model = w.f.model, .spans = all, .n_chunks = 1, .units = guessing, .n_ctx = N_CTX};
     for (int d = 0; d < 3; d++) fixture_check(st_chain_open(&drafts[d], &c, &err), &err);
     unsigned tries = 100;                                       /* of a busy machine */
-    while (tries > 0 && steps_beside(&w, drafts) <= 7) tries--; /* the prompt's own step, and a guess after it */
+    while (tries > 0 && steps_beside(&w, drafts) == 0) tries--; /* the prompt's own step */
     assert_true(tries > 0);
     st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
     st_streams_options o = options_of(&w, &one, 1);
