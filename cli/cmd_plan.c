@@ -110,6 +110,7 @@ static int write_files(plan_work *w, stretto_error *err) {
     if (w->choice.n_possible == 0) return st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
     const st_choice_row *best = &w->choice.rows[0];
     json_t *schedule = st_schedule_json(&best->schedule);
+    st_json_set(&schedule, "workload", st_workload_json(&w->workload));
     st_json_set(&schedule, "predicted", st_predicted_json(&best->result, &best->schedule));
     return put_json(w->schedule_file, schedule, err);
 }

@@ -132,7 +132,9 @@ static void print_engine_stats(const run_work *w, const st_generate_result *r) {
     if (stats.n_verified > 0)
         cli_note(w->cx, "speculation: %" PRIu64 " passes, %" PRIu64 " tokens guessed, %" PRIu64 " of them right",
                  stats.n_verified, stats.n_guessed, stats.n_right);
-    if (w->setup.predicted && r->n_generated > 0) run_rates_print(w->cx, &measured, &w->setup.expected);
+    run_load load = {0};
+    run_load_add(&load, r->n_prompt, r->n_generated);
+    if (w->setup.expected.there && r->n_generated > 0) run_rates_print(w->cx, &measured, &load, &w->setup.expected);
 }
 
 static void print_stats(run_work *w, const st_generate_result *r) {

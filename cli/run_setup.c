@@ -45,11 +45,18 @@ static int read_predicted(run_setup *setup, const char *text, size_t len, strett
     st_json_in in;
     st_json_value top = st_json_begin(&in, text, len, err);
     st_json_value predicted = st_json_maybe(&in, &top, "predicted", JSON_OBJECT);
-    setup->predicted = predicted.json != NULL;
-    setup->expected = (run_rates){.tokens_per_s = number_at(&in, &predicted, "tokens_per_s"),
-                                  .stream_tokens_per_s = number_at(&in, &predicted, "stream_tokens_per_s"),
-                                  .prefill_tokens_per_s = number_at(&in, &predicted, "prefill_tokens_per_s"),
-                                  .ttft_ms = number_at(&in, &predicted, "ttft_ns") / 1e6};
+    st_json_value planned = st_json_maybe(&in, &top, "workload", JSON_OBJECT);
+    run_expected *e = &setup->expected;
+    *e = (run_expected){.there = predicted.json != NULL, .for_known = planned.json != NULL};
+    e->rates = (run_rates){.tokens_per_s = number_at(&in, &predicted, "tokens_per_s"),
+                           .stream_tokens_per_s = number_at(&in, &predicted, "stream_tokens_per_s"),
+                           .prefill_tokens_per_s = number_at(&in, &predicted, "prefill_tokens_per_s"),
+                           .ttft_ms = number_at(&in, &predicted, "ttft_ns") / 1e6};
+    if (e->for_known)
+        e->workload =
+            (st_workload){.streams = (uint32_t)st_json_integer(&in, &planned, "streams", 1, UINT32_MAX),
+                          .prompt = (uint32_t)st_json_integer(&in, &planned, "prompt_tokens", 1, UINT32_MAX),
+                          .generate = (uint32_t)st_json_integer(&in, &planned, "generated_tokens", 1, UINT32_MAX)};
     return st_json_end(&in);
 }
 
@@ -86,11 +93,12 @@ static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     return rc;
 }
 
-/* --streams wins over the file's number. */
+/* --streams wins over the file's number, for which the prediction was. */
 static int set_streams(run_setup *setup, stretto_error *err) {
     st_schedule *s = &setup->schedule;
     if (!setup->o->streams || setup->o->streams == s->streams) return STRETTO_OK;
     bool all = s->batch == s->streams && s->streams > 1;
+    setup->expected.there = false;
     s->streams = setup->o->streams;
     if (all || s->kind == ST_SCHEDULE_BATCHED || s->batch > s->streams) s->batch = s->streams;
     stretto_error why = {0};
@@ -159,15 +167,19 @@ int run_setup_place(const run_setup *setup, session *s, stretto_error *err) {
 
 /* ---- the choice ---- */
 
-static void take_best(run_setup *setup, const st_choice *choice, cli *cx) {
-    const st_choice_row *best = &choice->rows[0];
-    setup->schedule = best->schedule;
-    setup->predicted = true;
-    setup->expected = (run_rates){.tokens_per_s = best->result.tokens_per_s,
-                                  .stream_tokens_per_s = best->result.stream_tokens_per_s,
-                                  .prefill_tokens_per_s = best->result.prefill_tokens_per_s,
-                                  .ttft_ms = best->result.ttft_ns / 1e6};
-    if (!setup->o->quiet) cli_note(cx, "schedule: %s", choice->reason[0] ? choice->reason : best->title);
+/* The schedule is chosen for those that are in flight at once; what is predicted is all prompts, which wait for each
+ * other. */
+static int take_best(run_setup *setup, const st_choice *choice, const st_costs *costs, const st_workload *all, cli *cx,
+                     stretto_error *err) {
+    st_sim_result result;
+    setup->schedule = choice->rows[0].schedule;
+    int rc = st_simulate(&result, costs, &setup->schedule, all, &(st_sim_options){.seed = choice->seed}, err);
+    if (rc) return rc;
+    setup->expected =
+        (run_expected){.there = true, .for_known = true, .workload = *all, .rates = run_rates_predicted(&result)};
+    st_sim_result_free(&result);
+    if (!setup->o->quiet) cli_note(cx, "schedule: %s", choice->reason[0] ? choice->reason : choice->rows[0].title);
+    return STRETTO_OK;
 }
 
 int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err) {
@@ -175,15 +187,18 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     st_costs costs = {0};
     st_choice choice = {0};
     plan_meter *meter = NULL;
+    st_workload in_flight = *workload;
+    uint32_t most = setup->o->streams ? setup->o->streams : STREAMS_DEFAULT;
+    if (in_flight.streams > most) in_flight.streams = most;
     enum st_goal goal = setup->o->prompts ? ST_GOAL_THROUGHPUT : ST_GOAL_LATENCY;
     int rc = cli_lanes_add_halves(&s->lanes, &s->cx->log, err);
-    if (!rc) rc = plan_meter_open(&meter, s, workload, err);
+    if (!rc) rc = plan_meter_open(&meter, s, &in_flight, err);
     if (!rc) rc = plan_meter_turns(meter, err);
     if (!rc) rc = plan_meter_costs(meter, &costs, err);
     plan_meter_close(meter);
-    if (!rc) rc = st_choose(&choice, &costs, workload, goal, setup->o->seed, err);
+    if (!rc) rc = st_choose(&choice, &costs, &in_flight, goal, setup->o->seed, err);
     if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");
-    if (!rc) take_best(setup, &choice, s->cx);
+    if (!rc) rc = take_best(setup, &choice, &costs, workload, s->cx, err);
     st_choice_free(&choice);
     st_costs_free(&costs);
     return rc;

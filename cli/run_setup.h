@@ -14,8 +14,7 @@ typedef struct run_setup {
     session_options session;   /* with the units and chunks of the schedule */
     bool scheduled, automatic; /* automatic: the schedule is chosen once the model is open */
     st_schedule schedule;
-    bool predicted;
-    run_rates expected; /* what the schedule was predicted to give */
+    run_expected expected; /* what the schedule was predicted to give */
     char chunks[12 * ST_PLAN_CHUNKS_MAX], units[(ST_PLAN_NAME + 1) * ST_PLAN_UNITS_MAX];
     st_lineup lineup;
     run_draft draft; /* of a schedule that has a draft model; must outlive the streams */
@@ -33,7 +32,8 @@ int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_erro
 int run_setup_place(const run_setup *setup, session *s, stretto_error *err);
 
 /* --schedule auto: measures what chunks cost on the units of this machine and takes the schedule that pays most for the
- * workload. Nothing to do otherwise. The session's chunks are placed. */
+ * workload, with as many streams in flight as --streams says. Nothing to do otherwise. The session's chunks are placed.
+ */
 int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err);
 
 /* Opens the streams on a session whose chunks are placed. STRETTO_E_INPUT when the schedule does not fit the model, or

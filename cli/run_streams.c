@@ -32,6 +32,7 @@ typedef struct streams_work {
     kept *kept;                   /* [prompts.n]; NULL without --verify */
     run_span *spans;              /* [prompts.n] of those that have a first token */
     uint32_t n_spans, n_done, n_cancelled, n_failed;
+    run_load load;
     uint32_t n_ctx;
     st_streams *streams;
     stretto_error failed; /* inside a callback */
@@ -142,6 +143,7 @@ static int take_result(void *arg, const st_job_result *r) {
     w->n_cancelled += r->finish == ST_FINISH_STOPPED;
     w->n_failed += r->finish == ST_FINISH_ERROR;
     if (r->n_ids > 0) w->spans[w->n_spans++] = run_span_of(r, w->jobs[r->job].n_prompt);
+    run_load_add(&w->load, w->jobs[r->job].n_prompt, r->n_ids);
     int rc = print_result(w, r, &w->failed);
     if (!rc && w->kept) rc = keep(w, r, &w->failed);
     cli_progress(w->cx, "%u of %zu prompts", ++w->n_done, w->prompts.n);
@@ -216,7 +218,7 @@ static void print_stats(streams_work *w) {
              w->prompts.n == 1 ? "" : "s", streams, streams == 1 ? "" : "s", ended, (double)stats.wall_ns / 1e9,
              stats.n_decoded, (double)st_streams_kv_bytes(w->streams) / 1e6);
     run_rates measured = run_rates_of(w->spans, w->n_spans);
-    if (w->n_spans > 0) run_rates_print(w->cx, &measured, w->setup.predicted ? &w->setup.expected : NULL);
+    if (w->n_spans > 0) run_rates_print(w->cx, &measured, &w->load, &w->setup.expected);
 }
 
 /* All prompts at once, each as long as they are on average. */
@@ -226,8 +228,7 @@ static st_workload workload_of(const streams_work *w) {
         prompt += w->jobs[i].n_prompt;
         generate += w->jobs[i].n_max;
     }
-    uint32_t streams = w->o->streams ? w->o->streams : 4;
-    return (st_workload){.streams = n < streams ? (uint32_t)n : streams,
+    return (st_workload){.streams = (uint32_t)n,
                          .prompt = (uint32_t)(prompt / n > 0 ? prompt / n : 1),
                          .generate = (uint32_t)(generate / n > 0 ? generate / n : 1)};
 }

@@ -167,6 +167,7 @@ static void fill_prompts(sim *s, uint32_t station, uint32_t index) {
         uint32_t slot = next_reader(s, station, index);
         if (slot == SIM_NONE) return;
         uint32_t left = s->workload->prompt - s->slots[slot].n_read, n = min_u32(left, room);
+        if (s->slots[slot].n_read == 0) count_reading(s, true);
         if (s->slots[slot].in_flight > 0) follow(s, index, slot);
         add_share(s, index, (sim_share){.slot = slot, .rows = n, .prompt = true, .last = n == left});
         s->slots[slot].n_read += n;
@@ -238,7 +239,6 @@ static void admit(sim *s) {
                            .vain = slot->drafting};
         slot->station = least_station(s, false);
         s->stations[slot->station].n_slots++;
-        count_reading(s, true);
         sim_draft_begin(s, i);
     }
 }

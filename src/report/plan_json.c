@@ -60,15 +60,20 @@ static json_t *turn_json(const st_choice *choice) {
     return object;
 }
 
+json_t *st_workload_json(const st_workload *workload) {
+    json_t *object = json_object();
+    st_json_set(&object, "streams", st_json_count(workload->streams));
+    st_json_set(&object, "prompt_tokens", st_json_count(workload->prompt));
+    st_json_set(&object, "generated_tokens", st_json_count(workload->generate));
+    return object;
+}
+
 json_t *st_plan_json(const st_choice *choice, const st_costs *costs, const st_origin *origin) {
-    json_t *object = json_object(), *rows = json_array(), *workload = json_object();
+    json_t *object = json_object(), *rows = json_array();
     for (size_t i = 0; i < choice->n_rows; i++) st_json_append(&rows, row_json(&choice->rows[i]));
-    st_json_set(&workload, "streams", st_json_count(choice->workload.streams));
-    st_json_set(&workload, "prompt_tokens", st_json_count(choice->workload.prompt));
-    st_json_set(&workload, "generated_tokens", st_json_count(choice->workload.generate));
     st_json_set(&object, "schema", st_json_text("stretto-plan/1"));
     st_json_set(&object, "goal", st_json_text(st_goal_names[choice->goal]));
-    st_json_set(&object, "workload", workload);
+    st_json_set(&object, "workload", st_workload_json(&choice->workload));
     st_json_set(&object, "best", choice->n_possible ? st_json_count(0) : json_null());
     st_json_set(&object, "runner_up",
                 choice->runner_up < choice->n_possible ? st_json_count(choice->runner_up) : json_null());

@@ -22,7 +22,9 @@ json_t *st_plan_trace(const st_choice *choice, const st_costs *costs, const st_o
  * possible schedule; the data as st_plan_json. Simulates each schedule once more. */
 void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin);
 
-/* What a simulation gave, as in "predicted"; units are the schedule's. */
+/* What a simulation gave, as in "predicted"; units are the schedule's. And what it was simulated for, as in "workload".
+ */
 json_t *st_predicted_json(const st_sim_result *result, const st_schedule *schedule);
+json_t *st_workload_json(const st_workload *workload);
 
 #endif

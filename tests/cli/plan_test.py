@@ -65,7 +65,7 @@ class Plan(support.CommandTest):
         self.assertEqual(schedule["kind"], "batched")
         self.assertEqual(schedule["units"], ["cpu:0+1"])
         self.assertEqual(schedule["streams"], 4)
-        best = dict(got["schedules"][0]["schedule"], predicted=got["schedules"][0]["predicted"])
+        best = dict(got["schedules"][0]["schedule"], predicted=got["schedules"][0]["predicted"], workload=got["workload"])
         self.assertEqual(schedule, best)
 
     def test_memory_is_honoured(self):

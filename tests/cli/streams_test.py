@@ -185,12 +185,27 @@ class Schedules(support.CommandTest):
 
     def test_measured_beside_predicted(self):
         one = schedule("serial", [A] * 4)
-        one["predicted"] = {"tokens_per_s": 123.0, "ttft_ns": 5e6}
-        words, jobs = self.with_schedule(one)
-        text = support.run(*words, stdin=jobs).stderr.decode()
+        one["predicted"] = {"tokens_per_s": 123.0, "ttft_ns": 5e6, "prefill_tokens_per_s": 50}
+        alike = [{"id": i, "prompt": "the cat sat on a mat", "n": 8} for i in range(3)]
+
+        def said(of, jobs, *options):
+            words, text = self.with_schedule(of, *options, jobs=jobs)
+            return support.run(*words, stdin=text).stderr.decode()
+
+        text = said(one, alike)
         self.assertRegex(text, r"measured: [\d.]+ tokens/s")
         self.assertRegex(text, r"predicted: 123\.0 tokens/s.*first token after 5\.0 ms")
-        self.assertRegex(text, r"measured over predicted: [\d.]+")
+        self.assertRegex(text, r'not to be compared: .*no "workload"')
+        tokens = len(self.ids("tokenize", "-m", LLAMA, "-p", alike[0]["prompt"], "--bos"))
+        one["workload"] = {"streams": 3, "prompt_tokens": tokens, "generated_tokens": 8}
+        quotients = r"measured over predicted: [\d.]+ for tokens/s, [\d.]+ for prompts, [\d.]+ for the first token"
+        self.assertRegex(said(one, alike), quotients)
+        for jobs in (alike[:2], [dict(alike[0], n=16)] + alike[1:], [dict(alike[0], prompt="a cat " * 9)] + alike[1:]):
+            text = said(one, jobs)
+            self.assertNotIn("measured over predicted", text)
+            self.assertIn(f"not to be compared: predicted for 3 prompts of {tokens} tokens, 8 generated; these were", text)
+        many = dict(schedule("batched", [A] * 4, streams=3), predicted=one["predicted"], workload=one["workload"])
+        self.assertNotIn("predicted", said(many, alike, "--streams", "2"))
 
     def test_auto(self):
         jobs = lines(prompts(6))
@@ -198,8 +213,13 @@ class Schedules(support.CommandTest):
         text = result.stderr.decode()
         self.assertEqual(result.returncode, 0, text)
         self.assertEqual(len(result.stdout.splitlines()), 6)
-        for said in ("schedule: ", "measured: ", "predicted: ", "verified: "):
+        for said in ("schedule: ", "measured: ", "predicted: ", "verified: ", "not to be compared: predicted for 6 prompts"):
             self.assertIn(said, text)
+        alike = lines([{"id": i, "prompt": "the cat sat", "n": 8} for i in range(6)])
+        result = support.run(
+            "run", "-m", LLAMA, "--prompts", "-", "--schedule", "auto", "--streams", "2", "--ignore-eos", stdin=alike
+        )
+        self.assertIn("measured over predicted: ", result.stderr.decode())
 
     def test_streams_of_the_command_line_win(self):
         words, jobs = self.with_schedule(schedule("batched", [A] * 4, streams=2), "--streams", "5")
@@ -221,6 +241,7 @@ class Schedules(support.CommandTest):
             (dict(good, chunks=[{"chunk": 1, "layers": [0, 99], "unit": A}]), ["no layer 99"]),
             (dict(good, predicted=3), ["predicted"]),
             (dict(good, predicted={"ttft_ns": 1e300}), ["predicted.ttft_ns"]),
+            (dict(good, workload={"streams": 0}), ["workload.streams"]),
             (dict(good, streams=0), ["streams"]),
             (
                 schedule("serial", [A] * 4, host_beside=True, speculation={"draft": "lookup", "longest": 4}),

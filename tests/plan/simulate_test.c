@@ -229,6 +229,7 @@ static void prompts_and_steps_take_turns(void **state) {
     /* read 0, read 0, step 0, read 2, step 0, read 2, step 2, step 2 */
     assert_float_equal(r.streams[0].last_ns, 500, 1e-6);
     assert_float_equal(r.streams[2].first_ns, 600, 1e-6);
+    assert_float_equal(r.prefill_tokens_per_s, 8e9 / 500, 1e-3); /* a prompt that waits for its turn is not read */
     ends(&r, 200, 800);
     st_costs_free(&costs);
 }
