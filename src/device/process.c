@@ -22,6 +22,8 @@
 #define START_NS 10000000000u /* until the other process must be ready */
 #define END_NS 2000000000u    /* until it must have ended */
 #define LOOK_NS 100000000     /* how often the listener looks whether it lives */
+#define SILENT_NS 30000000000u
+#define LOOK_QUIETLY_NS 10000000 /* how often it is looked at while it is to go to sleep */
 
 typedef struct process_queue {
     st_queue queue; /* first member */
@@ -35,6 +37,7 @@ typedef struct process_unit {
     process_box *box;
     pid_t pid;
     clockid_t cpu_clock;
+    uint64_t silent_ns;
     const st_step **steps; /* [n_steps] owned */
     unsigned n_steps;
     pthread_t listener;
@@ -43,7 +46,7 @@ typedef struct process_unit {
     pthread_mutex_t lock; /* over what follows, and over posting */
     process_queue *queues;
     atomic_bool gone; /* the other process has ended and was reaped; `why` is set */
-    char why[96];
+    char why[128];
     st_event *events[PROCESS_PENDING];
     atomic_uint done; /* messages whose events are completed; moved by the listener */
 } process_unit;
@@ -61,6 +64,12 @@ static void how_it_ended(process_unit *p, int status) {
         snprintf(p->why, sizeof p->why, "its process %d ended with code %d", (int)p->pid, WEXITSTATUS(status));
 }
 
+static uint64_t process_cpu_ns(st_unit *unit) {
+    struct timespec time;
+    if (clock_gettime(((process_unit *)unit)->cpu_clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
 /* Whether the other process has ended; who first sees it takes it off the kernel's list. */
 static bool gone(void *unit) {
     process_unit *p = unit;
@@ -73,6 +82,46 @@ static bool gone(void *unit) {
     }
     pthread_mutex_unlock(&p->lock);
     return atomic_load(&p->gone);
+}
+
+/* How long the other process has done nothing, as far as somebody who waits for it has seen. */
+typedef struct watch {
+    process_unit *unit;
+    uint64_t looked_ns; /* last; 0: not yet */
+    uint64_t cpu_ns;    /* that it had computed by then */
+    uint64_t silent_ns;
+} watch;
+
+static void give_up(process_unit *p, uint64_t silent_ns) {
+    int status;
+    pthread_mutex_lock(&p->lock);
+    if (!atomic_load(&p->gone)) {
+        bool stopped = waitpid(p->pid, &status, WNOHANG | WUNTRACED) == p->pid && WIFSTOPPED(status);
+        snprintf(p->why, sizeof p->why, "its process %d %s (no answer and no computing for %.1f s), and was ended",
+                 (int)p->pid, stopped ? "was stopped" : "hung", (double)silent_ns / 1e9);
+        kill(p->pid, SIGKILL);
+        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
+        atomic_store(&p->gone, true);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Whether the other process has ended, or is given up now. What is between two looks counts for LOOK_NS at most, since
+ * this process may have been stopped as well. */
+static bool lost(void *arg) {
+    watch *w = arg;
+    process_unit *p = w->unit;
+    if (gone(p)) return true;
+    const uint64_t now = st_now_ns();
+    if (w->looked_ns != 0 && now - w->looked_ns < LOOK_QUIETLY_NS) return false;
+    const uint64_t cpu = process_cpu_ns(&p->unit), passed = now - w->looked_ns;
+    const bool idle = w->looked_ns != 0 && cpu == w->cpu_ns;
+    w->silent_ns = idle ? w->silent_ns + (passed < LOOK_NS ? passed : LOOK_NS) : 0;
+    w->looked_ns = now;
+    w->cpu_ns = cpu;
+    if (w->silent_ns < p->silent_ns) return false;
+    give_up(p, w->silent_ns);
+    return true;
 }
 
 /* ---- completion ---- */
@@ -103,6 +152,7 @@ static void *listen(void *arg) {
     process_unit *p = arg;
     process_box *box = p->box;
     const struct timespec look = {.tv_nsec = LOOK_NS};
+    watch w = {.unit = p};
     for (;;) {
         unsigned seen = atomic_load(&box->ended);
         complete_all(p, false);
@@ -110,7 +160,9 @@ static void *listen(void *arg) {
         atomic_store(&box->watched, 1);
         if (atomic_load(&box->ended) == seen) st_futex_wait_shared(&box->ended, seen, &look);
         atomic_store(&box->watched, 0);
-        if (atomic_load(&box->ended) != seen || !gone(p)) continue;
+        bool waits = atomic_load(&p->done) != atomic_load(&box->posted);
+        if (atomic_load(&box->ended) != seen || !waits) w.looked_ns = 0;
+        if (atomic_load(&box->ended) != seen || !(waits ? lost(&w) : gone(p))) continue;
         complete_all(p, false);
         complete_all(p, true); /* nothing more is posted to a unit that is gone */
     }
@@ -192,17 +244,12 @@ static int process_submit(st_queue *queue, const st_step *step, st_event *const 
 
 static void process_quiet(st_unit *unit) {
     process_unit *p = (process_unit *)unit;
-    st_bell_quiet(&p->box->bell, gone, p);
+    watch w = {.unit = p};
+    st_bell_quiet(&p->box->bell, lost, &w);
 }
 
 static bool process_bind(st_unit *unit, unsigned worker) {
     return st_lane_cpus_bind(&((process_unit *)unit)->cpus, worker);
-}
-
-static uint64_t process_cpu_ns(st_unit *unit) {
-    struct timespec time;
-    if (clock_gettime(((process_unit *)unit)->cpu_clock, &time) != 0) return 0;
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 /* ---- beginning and end ---- */
@@ -313,6 +360,7 @@ int st_process_open(st_unit **out, const st_host *host, const st_process_options
     if (!p) return st_fail_memory(err, "a unit", sizeof *p);
     p->unit = (st_unit){.ops = &process_ops, .clock = st_clock_real()};
     pthread_mutex_init(&p->lock, NULL);
+    p->silent_ns = options->silent_ns ? options->silent_ns : SILENT_NS;
     int code = describe(p, host, &options->lane, err);
     if (code == STRETTO_OK) code = steps_copy(p, options, err);
     if (code == STRETTO_OK) code = box_create(p, err);

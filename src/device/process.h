@@ -18,6 +18,7 @@ typedef struct st_process_options {
     st_cpu_options lane;
     const st_step *const *steps; /* [n_steps] what may be submitted; made before, copied */
     unsigned n_steps;
+    uint64_t silent_ns; /* without an answer and without computing, until the other process is given up; 0: 30 s */
 } st_process_options;
 
 /* Opens a unit named "process:cpu:1". No other thread of this process may exist meanwhile (a fork copies one thread
@@ -26,7 +27,7 @@ typedef struct st_process_options {
  * its threads, STRETTO_E_MEMORY.
  *
  * When the other process dies, what was submitted fails with STRETTO_E_UNIT and says how it died; later submissions are
- * refused. Submitting a step with dependencies waits for them. */
+ * refused. One that is stopped, or hangs, while it is waited for is ended after silent_ns, which counts as its death. Submitting a step with dependencies waits for them. */
 int st_process_open(st_unit **out, const st_host *host, const st_process_options *options, stretto_error *err);
 
 /* The other process. */

@@ -49,15 +49,19 @@ static const st_step good = {.name = "good", .run = step_run}, bad = {.name = "b
                      stranger = {.name = "stranger", .run = step_run};
 static const st_step *const steps[] = {&good, &bad};
 
-static st_unit *open_unit(void) {
+static st_unit *open_patient(uint64_t silent_ns) {
     const unsigned core = 0;
     st_unit *unit;
     stretto_error err = {0};
     const st_process_options options = {
-        .lane = {.cores = &core, .n_cores = 1, .pin = true}, .steps = steps, .n_steps = 2};
+        .lane = {.cores = &core, .n_cores = 1, .pin = true}, .steps = steps, .n_steps = 2, .silent_ns = silent_ns};
     int code = st_process_open(&unit, &host, &options, &err);
     if (code) fail_msg("%s", err.text);
     return unit;
+}
+
+static st_unit *open_unit(void) {
+    return open_patient(0);
 }
 
 static int setup(void **state) {
@@ -179,6 +183,58 @@ static void its_death_is_an_error_that_says_how(void **state) {
     atomic_store(&common->hang, false);
 }
 
+static void check_given_up(st_unit *unit, const stretto_error *err) {
+    char says[64];
+    snprintf(says, sizeof says, "its process %d was stopped", (int)st_process_id(unit));
+    if (!strstr(err->text, says)) fail_msg("%s", err->text);
+}
+
+/* It is neither dead nor at work: without a limit whoever waits for it would wait for ever. */
+static void one_that_is_stopped_is_given_up(void **state) {
+    (void)state;
+    st_unit *unit = open_patient(300000000);
+    st_queue *queue;
+    st_event done;
+    stretto_error err = {0};
+    st_event_init(&done);
+    assert_int_equal(st_queue_open(unit, &queue, NULL), 0);
+    assert_int_equal(st_run_step(queue, &good, &done, NULL), 0);
+    kill(st_process_id(unit), SIGSTOP);
+    assert_int_equal(st_run_step(queue, &good, &done, &err), STRETTO_E_UNIT);
+    check_given_up(unit, &err);
+    assert_int_equal(st_submit(queue, &good, NULL, 0, &done, &err), STRETTO_E_UNIT);
+    check_given_up(unit, &err);
+    st_queue_close(queue);
+    st_unit_close(unit);
+    unit = open_patient(300000000);
+    kill(st_process_id(unit), SIGSTOP);
+    st_unit_quiet(unit); /* also while nothing is submitted */
+    st_unit_close(unit);
+}
+
+/* A step that computes, or rests now and then, may take as long as it likes; so may a pause. */
+static void one_that_is_slow_is_not_given_up(void **state) {
+    (void)state;
+    st_unit *unit = open_patient(300000000);
+    st_queue *queue;
+    st_event done;
+    st_event_init(&done);
+    assert_int_equal(st_queue_open(unit, &queue, NULL), 0);
+    usleep(500000); /* idle */
+    atomic_store(&common->hang, true);
+    assert_int_equal(st_submit(queue, &good, NULL, 0, &done, NULL), 0);
+    usleep(800000);
+    atomic_store(&common->hang, false);
+    assert_int_equal(st_event_wait(&done, NULL), 0);
+    kill(st_process_id(unit), SIGSTOP);
+    assert_int_equal(st_submit(queue, &good, NULL, 0, &done, NULL), 0);
+    usleep(100000);
+    kill(st_process_id(unit), SIGCONT);
+    assert_int_equal(st_event_wait(&done, NULL), 0);
+    st_queue_close(queue);
+    st_unit_close(unit);
+}
+
 static void signals_for_the_whole_group_do_not_end_it(void **state) {
     (void)state;
     st_unit *unit = open_unit();
@@ -280,6 +336,8 @@ int main(void) {
         cmocka_unit_test(it_can_be_opened_after_a_lane_was_closed),
         cmocka_unit_test(a_dependency_is_waited_for),
         cmocka_unit_test(its_death_is_an_error_that_says_how),
+        cmocka_unit_test(one_that_is_stopped_is_given_up),
+        cmocka_unit_test(one_that_is_slow_is_not_given_up),
         cmocka_unit_test(signals_for_the_whole_group_do_not_end_it),
         cmocka_unit_test(it_does_not_outlive_its_parent),
         cmocka_unit_test(weights_are_mapped_not_copied),
