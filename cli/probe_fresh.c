@@ -23,6 +23,9 @@
 
 extern char **environ;
 
+#define LOOK_MS 200       /* how often a part is looked at */
+#define STOPPED_LOOKS 150 /* at which it is stopped, until it is given up: half a minute */
+
 /* ---- a part ---- */
 
 void probe_part_begin(void) {
@@ -61,9 +64,10 @@ static int spawn(pid_t *pid, char *const *words, int write_end, stretto_error *e
 }
 
 /* What the end of a part means: its record may be there all the same. */
-static int part_wait(pid_t pid, unsigned i, stretto_error *err) {
+static int part_wait(const cli *cx, pid_t pid, unsigned i, stretto_error *err) {
     int status;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status) && cli_stopped(cx)) return st_fail(err, STRETTO_E_STOPPED, "stopped on request");
     if (WIFSIGNALED(status))
         return st_fail(err, STRETTO_E_UNIT, "process %u was ended by signal %d (%s)", i + 1, WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
@@ -76,10 +80,23 @@ static int part_wait(pid_t pid, unsigned i, stretto_error *err) {
                    "process %u failed", i + 1);
 }
 
-/* Until the record comes, or the part has ended. A wish to stop that only this process heard of is passed on. */
-static void part_await(const cli *cx, int read_end, pid_t pid) {
+static bool is_stopped(pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Until the record comes, or the part has ended. A wish to stop that only this process heard of is passed on. A part
+ * that is stopped hears nothing: it is ended then, and also when nobody lets it go on. */
+static void part_await(cli *cx, int read_end, pid_t pid) {
     struct pollfd ready = {.fd = read_end, .events = POLLIN};
-    for (bool told = false; poll(&ready, 1, 200) <= 0;) {
+    unsigned stopped = 0;
+    for (bool told = false; poll(&ready, 1, LOOK_MS) <= 0;) {
+        stopped = is_stopped(pid) ? stopped + 1 : 0;
+        if (stopped > STOPPED_LOOKS || (stopped > 1 && told)) {
+            cli_note(cx, "warning: process %d was stopped, and is ended", (int)pid);
+            kill(pid, SIGKILL);
+            return;
+        }
         if (told || !cli_stopped(cx)) continue;
         kill(pid, SIGINT);
         told = true;
@@ -99,7 +116,7 @@ static int run_part(cli *cx, unsigned i, double budget, uint64_t seed, st_probe_
         stretto_error how;
         part_await(cx, ends[0], pid);
         int received = st_record_receive(ends[0], part, err);
-        rc = part_wait(pid, i, &how);
+        rc = part_wait(cx, pid, i, &how);
         if (rc) /* it has said itself why */
             st_fail(err, rc, "%s", how.text);
         else

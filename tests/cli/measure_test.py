@@ -510,6 +510,25 @@ class Probe(support.CommandTest):
         self.assertEqual(process.returncode, INTERRUPTED, errors)
         self.assertTrue(json.loads(out)["pairs"][0]["samples"]["parallel_ns"])
 
+    def test_interrupted_while_a_fresh_process_is_stopped(self):
+        process = subprocess.Popen(
+            [STRETTO, "probe", "-m", LLAMA, "--quick", "--rounds", "1000000", "--budget", "0", "--fresh", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+        )
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        found = []
+        while process.poll() is None and not found:
+            with open(children, encoding="ascii") as file:
+                found = file.read().split()
+            time.sleep(0.02)
+        os.kill(int(found[0]), signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertIn(f"process {found[0]} was stopped", errors)
+
     def test_a_process_that_dies_ends_its_row_and_keeps_the_rounds(self):
         if CORES < 2:
             self.skipTest("one core")
