@@ -85,8 +85,8 @@ const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights a
 const float *st_chunk_step_hidden(const st_chunk_step *step);
 const float *st_chunk_step_logits(const st_chunk_step *step);
 
-/* Streams the weights of all chunks but those listed through the caches of the calling thread, again and again until it has been
- * min_bytes at least. */
-void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
+/* Streams the weights of all chunks but those listed through the caches of the calling thread: all of them once and, where that is
+ * less than min_bytes, again until it has been that many. Returns how many. */
+uint64_t st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
 
 #endif

@@ -2,31 +2,29 @@
  * Streaming weights through the caches, so that a step finds them as a real step would. */
 #include "device/chain_impl.h"
 
-#include <string.h>
+#define LINE 64u
 
-/* Reads one word of every cache line. */
-static uint64_t read_lines(const uint8_t *data, size_t bytes) {
-    uint64_t sum = 0, word;
-    for (size_t i = 0; i + sizeof word <= bytes; i += 64) {
-        memcpy(&word, data + i, sizeof word);
-        sum += word;
-    }
-    return sum;
+typedef struct reading {
+    const st_kern *kern;
+    uint64_t done, sum;
+} reading;
+
+/* Whole lines only: a matrix begins on one and may end within one. */
+static void read_matrix(reading *r, const st_matrix *m) {
+    size_t bytes = m->data ? m->strip_bytes * st_matrix_strips(m) / LINE * LINE : 0;
+    if (bytes == 0) return;
+    r->sum += r->kern->stream(m->data, bytes, ST_STREAM_FOUR);
+    r->done += bytes;
 }
 
-static uint64_t read_matrix(const st_matrix *m, uint64_t *sum) {
-    size_t bytes = m->data ? m->strip_bytes * st_matrix_strips(m) : 0;
-    *sum += read_lines(m->data, bytes);
-    return bytes;
-}
-
-static uint64_t read_chunk(const st_chunk *chunk, uint64_t *sum) {
-    uint64_t bytes = 0;
+/* Until all of it has been read or, with most > 0, that many bytes in all. */
+static void read_chunk(reading *r, const st_chunk *chunk, uint64_t most) {
     for (uint32_t i = chunk->span.first; i <= chunk->span.last; i++)
-        for (uint32_t m = 0; m < ST_LAYER_MATRICES; m++)
-            bytes += read_matrix(st_layer_matrix(&chunk->model->layers[i], m), sum);
-    if (chunk->head) bytes += read_matrix(&chunk->model->head, sum);
-    return bytes;
+        for (uint32_t m = 0; m < ST_LAYER_MATRICES; m++) {
+            if (most && r->done >= most) return;
+            read_matrix(r, st_layer_matrix(&chunk->model->layers[i], m));
+        }
+    if (chunk->head && (!most || r->done < most)) read_matrix(r, &chunk->model->head);
 }
 
 static bool listed(const uint32_t *list, uint32_t n, uint32_t item) {
@@ -35,14 +33,16 @@ static bool listed(const uint32_t *list, uint32_t n, uint32_t item) {
     return false;
 }
 
-void st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes) {
-    uint64_t done = 0, pass, sum = 0;
+uint64_t st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes) {
+    reading r = {.kern = chain->model->kern};
+    uint64_t before, most = 0; /* the first time all of it */
     do {
-        pass = 0;
+        before = r.done;
         for (uint32_t c = 0; c < chain->n_chunks; c++)
-            if (!listed(except, n_except, c)) pass += read_chunk(&chain->chunks[c], &sum);
-        done += pass;
-    } while (pass && done < min_bytes);
-    volatile uint64_t sink = sum; /* keeps the reads */
+            if (!listed(except, n_except, c)) read_chunk(&r, &chain->chunks[c], most);
+        most = min_bytes;
+    } while (r.done > before && r.done < min_bytes);
+    volatile uint64_t sink = r.sum; /* keeps the reads */
     (void)sink;
+    return r.done;
 }

@@ -273,10 +273,37 @@ static void steps_stand_alone(void **state) {
     }
 }
 
+/* All of the rest once, then no more than it takes. */
+static void the_rest_is_streamed_once_and_as_often_as_asked(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_MODELS; i++) {
+        fixture f;
+        int32_t *ids = open_golden(&f, models[i], NULL);
+        fixture_unit(&f, 0, 1);
+        st_chain *chain = fixture_chain(&f, "3", ST_KV_F16, 64, 8, 1, NULL);
+        const uint32_t list[] = {0, 1, 2};
+        uint64_t all = st_chain_stream_weights(chain, NULL, 0, 0), parts = 0;
+        for (uint32_t c = 0; c < 3; c++) {
+            uint64_t rest = st_chain_stream_weights(chain, &list[c], 1, 0);
+            assert_true(rest > 0 && rest < all);
+            parts += all - rest;
+            assert_int_equal(st_chain_stream_weights(chain, &list[c], 1, rest), rest);
+            uint64_t more = st_chain_stream_weights(chain, &list[c], 1, 2 * rest + 64);
+            assert_true(more >= 2 * rest + 64 && more < 3 * rest);
+        }
+        assert_int_equal(parts, all);
+        assert_int_equal(st_chain_stream_weights(chain, list, 3, 1000), 0);
+        st_chain_close(chain);
+        free(ids);
+        fixture_close(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bit_equal), cmocka_unit_test(rings_wrap), cmocka_unit_test(reset_is_fresh),
                                        cmocka_unit_test(truncate_and_go_on), cmocka_unit_test(refusals),
                                        cmocka_unit_test(stops_between_batches),
-                                       cmocka_unit_test(steps_stand_alone)};
+                                       cmocka_unit_test(steps_stand_alone),
+                                       cmocka_unit_test(the_rest_is_streamed_once_and_as_often_as_asked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
