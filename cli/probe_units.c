@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTROL_NS 1e6       /* about how long a control takes */
-#define ADDITIONS 3000000ull /* about a millisecond of them */
+#define READ_NS 1e6          /* about how long a control takes; one that reads has to find its pace, */
+#define BURN_NS 5e5          /* arithmetic has it at once */
+#define ADDITIONS 1500000ull /* about half a millisecond of them */
 #define MIB ((uint64_t)1 << 20)
 
 static const uint64_t additions = ADDITIONS;
@@ -24,6 +25,12 @@ static bool used(const probe_plan *plan, unsigned unit, bool paired) {
         if (job->skip || (paired && job->unit[0] == job->unit[1])) continue;
         if (job->unit[0] == unit || job->unit[1] == unit) return true;
     }
+    return false;
+}
+
+static bool batched(const probe_plan *plan, unsigned unit) {
+    for (unsigned i = 0; i < plan->n_jobs; i++)
+        if (!plan->jobs[i].skip && plan->jobs[i].arrangement->k && plan->jobs[i].unit[0] == unit) return true;
     return false;
 }
 
@@ -45,9 +52,9 @@ static uint64_t memory_bytes(const st_host *host) {
 
 static int make_controls(probe_controls *out, const session *s, const st_peaks *peaks, stretto_error *err) {
     int rc = st_control_compute(&out->compute, s->kern, ST_BURN_DOTS,
-                                st_peaks_operations(peaks, ST_BURN_DOTS, CONTROL_NS) + 1, err);
+                                st_peaks_operations(peaks, ST_BURN_DOTS, BURN_NS) + 1, err);
     return rc ? rc
-              : st_control_stream(&out->stream, s->kern, peaks->order, st_peaks_bytes(peaks, CONTROL_NS) + 1,
+              : st_control_stream(&out->stream, s->kern, peaks->order, st_peaks_bytes(peaks, READ_NS) + 1,
                                   memory_bytes(&s->lanes.host), err);
 }
 
@@ -62,7 +69,8 @@ static int know_lane(probe_plan *plan, unsigned lane, stretto_error *err) {
     out->n_threads = peaks.n_threads;
     out->gb_per_s = peaks.read.median;
     out->gmac_per_s = peaks.burn[ST_BURN_DOTS].median;
-    return lane_used(plan, lane, true) ? make_controls(&plan->own_controls[lane], s, &peaks, err) : STRETTO_OK;
+    bool wanted = lane_used(plan, lane, true) || batched(plan, lane);
+    return wanted ? make_controls(&plan->own_controls[lane], s, &peaks, err) : STRETTO_OK;
 }
 
 static int know_units(probe_plan *plan, stretto_error *err) {

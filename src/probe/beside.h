@@ -5,12 +5,9 @@
 
 #include "probe/probe.h"
 
-/* Fills record->unit_pairs: the setup's controls on each pair of units that a job uses. STRETTO_E_STOPPED when
- * cancelled, STRETTO_E_MEMORY; a control that fails is left out, since the rows may do better. */
-int st_controls_measure(st_probe_record *record, const st_probe_setup *setup, stretto_error *err);
-
-/* The same pair as the row of that job, ten rounds, with caches warm (needs an evict that is left out) or with threads
- * that may wander (needs twins). Fills row->warm or row->unpinned; a failure leaves them out. */
+/* The same pair as the row of that job, ten rounds, each also with caches warm (needs an evict, which is left out
+ * then), or with threads that may wander (needs twins). Fills row->warm and warm_gain, or row->unpinned; a failure
+ * leaves them out. */
 void st_row_measure_warm(st_probe_row *row, const st_probe_setup *setup, unsigned job);
 void st_row_measure_unpinned(st_probe_row *row, const st_probe_setup *setup, unsigned job);
 

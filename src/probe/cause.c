@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FULL_OVERLAP 0.90 /* above this nothing holds the pair back that a cause would have to be found for */
 #define NEAR 1.15         /* of CPU time, which is read a little after the end */
 #define AT_BANDWIDTH 0.85 /* of what the bandwidth control reaches on the same two units */
 
@@ -67,7 +66,7 @@ static bool cause_oversubscription(st_probe_row *row) {
 
 /* Two units that share hardware threads, cores or the allowance of CPU time. */
 static bool cause_cores(st_probe_row *row) {
-    if (row->overlap.lo >= FULL_OVERLAP || !row->cores.cores) return false;
+    if (row->overlap.lo >= ST_OVERLAP_FULL || !row->cores.cores) return false;
     return cause_shared_core(row) || cause_one_core(row) || cause_oversubscription(row);
 }
 
@@ -119,12 +118,29 @@ static bool cause_fifo(st_probe_row *row) {
     return true;
 }
 
+/* One thread submits both, and the first step takes the core from it, say: a queue by its shape, but nobody waits in
+ * one. */
+static bool cause_late(st_probe_row *row) {
+    const st_account *late = &row->late;
+    if (!late->known || late->margin.lo <= 0 || row->overlap.value >= ST_OVERLAP_FULL) return false;
+    evidence_set(row, ST_CAUSE_LATE,
+                 "one side is submitted %.3g ms after the other (median; in %.0f %% of rounds more than 5 %% of the "
+                 "shorter): that alone would leave an overlap of %.2f, measured %.2f",
+                 row->skew_ns / 1e6, percent(row->n_skewed, row->n_rounds), late->factor.value, row->overlap.value);
+    return true;
+}
+
+/* Whether arithmetic runs side by side on the row's two units. */
+static bool arithmetic_overlaps(const st_probe_row *row) {
+    const st_control_result *compute = &row->controls[ST_CONTROL_COMPUTE];
+    return compute->n_rounds > 0 && compute->overlap.value >= ST_OVERLAP_FULL;
+}
+
 /* Two units whose arithmetic runs side by side are not one engine: sharing all of the memory's bandwidth looks alike.
  */
-static bool cause_sliced(st_probe_row *row, const st_unit_pair *units) {
+static bool cause_sliced(st_probe_row *row) {
     size_t sliced = row->classes[ST_CLASS_SLICED];
-    if (2 * sliced < row->n_rounds) return false;
-    if (units && units->controls[ST_CONTROL_COMPUTE].overlap.value >= FULL_OVERLAP) return false;
+    if (2 * sliced < row->n_rounds || arithmetic_overlaps(row)) return false;
     evidence_set(row, ST_CAUSE_TIME_SLICED,
                  "%s ends at twice its solo time, the other when both in a row would, in %.0f %% of rounds",
                  row->name[row->reference], percent(sliced, row->n_rounds));
@@ -137,43 +153,62 @@ static bool stretched(const st_probe_row *row) {
     return row->slowdown[0] > 1 + ST_END_TOLERANCE && row->slowdown[1] > 1 + ST_END_TOLERANCE;
 }
 
-static bool cause_memory(st_probe_row *row, const st_unit_pair *units) {
-    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
-    const st_control_result *bandwidth = &units->controls[ST_CONTROL_BANDWIDTH];
-    if (!row->bytes[0] || !row->bytes[1] || !bandwidth->n_rounds || !compute->n_rounds) return false;
-    double rate = st_row_common_rate(row, (double[]){(double)row->bytes[0], (double)row->bytes[1]});
-    if (rate >= AT_BANDWIDTH * bandwidth->parallel_rate) {
-        if (compute->overlap.value < FULL_OVERLAP) return false;
-        evidence_set(row, ST_CAUSE_BANDWIDTH,
-                     "both are stretched; together they read %.1f of the %.1f GB/s that streaming on both gives; "
-                     "arithmetic alone overlaps %.2f",
-                     rate, bandwidth->parallel_rate, compute->overlap.value);
-        return true;
-    }
-    if (!row->has_warm || row->warm.value < FULL_OVERLAP || row->warm.lo <= row->overlap.hi) return false;
+static double common_rate(const st_probe_row *row) {
+    return st_common_rate((double[]){(double)row->bytes[0], (double)row->bytes[1]},
+                          (double[]){row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]}, row->slowdown);
+}
+
+/* Share of a side's time alone in which it reads as fast as the control. */
+static double reading_percent(const st_probe_row *row, unsigned side) {
+    return 100 * fmin(st_row_solo_rate(row, side) / row->controls[ST_CONTROL_BANDWIDTH].solo_rate[side], 1);
+}
+
+/* The bandwidth is reached, or what sharing it costs steps that read for a part of their time is most of what is lost:
+ * one that reads in turns never reaches all of it. */
+static bool cause_bandwidth(st_probe_row *row) {
+    const st_control_result *bandwidth = &row->controls[ST_CONTROL_BANDWIDTH];
+    const st_account *memory = &row->memory;
+    if (!memory->known || !arithmetic_overlaps(row)) return false;
+    double rate = common_rate(row);
+    bool reached = stretched(row) && rate >= AT_BANDWIDTH * bandwidth->parallel_rate;
+    if (!reached && (memory->margin.lo <= 0 || row->overlap.value >= ST_OVERLAP_FULL)) return false;
+    evidence_set(row, ST_CAUSE_BANDWIDTH,
+                 "together they read %.1f of the %.1f GB/s that streaming on both gives; reading takes %.2f and %.2f "
+                 "times as long beside reading, and they read for %.0f and %.0f %% of their time: that would leave an "
+                 "overlap of %.2f, measured %.2f; arithmetic alone overlaps %.2f",
+                 rate, bandwidth->parallel_rate, bandwidth->slowdown[0], bandwidth->slowdown[1],
+                 reading_percent(row, 0), reading_percent(row, 1), memory->factor.value, row->overlap.value,
+                 row->controls[ST_CONTROL_COMPUTE].overlap.value);
+    return true;
+}
+
+static bool cause_cache(st_probe_row *row) {
+    const st_control_result *bandwidth = &row->controls[ST_CONTROL_BANDWIDTH];
+    if (!row->memory.known || !row->has_warm || row->warm.value < ST_OVERLAP_FULL || row->warm_gain.lo <= 0)
+        return false;
     evidence_set(row, ST_CAUSE_SHARED_CACHE,
                  "both are stretched though they read %.1f of %.1f GB/s only; with caches warm the same pair overlaps "
                  "%.2f",
-                 rate, bandwidth->parallel_rate, row->warm.value);
+                 common_rate(row), bandwidth->parallel_rate, row->warm.value);
     return true;
 }
 
 /* Whether arithmetic on registers, too, takes longer when both units work; *clock_drops: so does a chain of additions,
  * which takes as many cycles wherever it runs. */
-static bool arithmetic_stretched(const st_unit_pair *units, bool *clock_drops) {
-    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
-    const st_control_result *clock = &units->controls[ST_CONTROL_CLOCK];
+static bool arithmetic_stretched(const st_probe_row *row, bool *clock_drops) {
+    const st_control_result *compute = &row->controls[ST_CONTROL_COMPUTE];
+    const st_control_result *clock = &row->controls[ST_CONTROL_CLOCK];
     if (!compute->n_rounds || !clock->n_rounds) return false;
     double alone = fmin(clock->solo_rate[0], clock->solo_rate[1]);
     *clock_drops = clock->parallel_rate < (1 - ST_END_TOLERANCE) * alone;
     return compute->slowdown[0] > 1 + ST_END_TOLERANCE && compute->slowdown[1] > 1 + ST_END_TOLERANCE;
 }
 
-static bool cause_clock(st_probe_row *row, const st_unit_pair *units) {
-    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
-    const st_control_result *clock = &units->controls[ST_CONTROL_CLOCK];
+static bool cause_clock(st_probe_row *row) {
+    const st_control_result *compute = &row->controls[ST_CONTROL_COMPUTE];
+    const st_control_result *clock = &row->controls[ST_CONTROL_CLOCK];
     bool drops;
-    if (!arithmetic_stretched(units, &drops) || !drops) return false;
+    if (!arithmetic_stretched(row, &drops) || !drops) return false;
     evidence_set(row, ST_CAUSE_CLOCK,
                  "both are stretched, and so is arithmetic alone (%.2f and %.2f times); the cores' clock drops from "
                  "%.2f to %.2f GHz when both units work",
@@ -184,48 +219,51 @@ static bool cause_clock(st_probe_row *row, const st_unit_pair *units) {
 
 /* Two hardware threads of one core that the system shows as two cores, as it does to the guest of a hypervisor: what
  * keeps a core's arithmetic busy takes longer on both, at a clock that stays. */
-static bool cause_hidden_core(st_probe_row *row, const st_unit_pair *units) {
+static bool cause_hidden_core(st_probe_row *row) {
     bool drops;
-    if (row->one_unit || !units || !stretched(row) || !arithmetic_stretched(units, &drops) || drops) return false;
-    const st_control_result *compute = &units->controls[ST_CONTROL_COMPUTE];
-    if (compute->overlap.hi >= FULL_OVERLAP) return false;
+    if (!stretched(row) || !arithmetic_stretched(row, &drops) || drops) return false;
+    const st_control_result *compute = &row->controls[ST_CONTROL_COMPUTE];
+    if (compute->overlap.hi >= ST_OVERLAP_FULL) return false;
     evidence_set(row, ST_CAUSE_SHARED_CORE,
                  "both are stretched, and so is arithmetic alone (%.2f and %.2f times), while the clock stays at %.2f "
                  "GHz: hardware threads of one core do that, though the system shows two",
-                 compute->slowdown[0], compute->slowdown[1], units->controls[ST_CONTROL_CLOCK].parallel_rate);
+                 compute->slowdown[0], compute->slowdown[1], row->controls[ST_CONTROL_CLOCK].parallel_rate);
     return true;
 }
 
-static bool cause_stretched(st_probe_row *row, const st_unit_pair *units) {
-    if (row->one_unit || !units || !stretched(row)) return false;
-    return cause_memory(row, units) || cause_clock(row, units);
+static bool cause_stretched(st_probe_row *row) {
+    return cause_bandwidth(row) || (stretched(row) && (cause_cache(row) || cause_clock(row)));
 }
 
 static bool cause_true_overlap(st_probe_row *row) {
     size_t solo = row->classes[ST_CLASS_SOLO];
     bool medians = row->slowdown[0] <= 1 + ST_END_TOLERANCE && row->slowdown[1] <= 1 + ST_END_TOLERANCE;
-    if (2 * solo < row->n_rounds && !(medians && row->overlap.lo >= FULL_OVERLAP)) return false;
-    evidence_set(row, ST_CAUSE_TRUE_OVERLAP, "both end at their solo times in %.0f %% of rounds",
-                 percent(solo, row->n_rounds));
+    bool full = row->overlap.lo >= ST_OVERLAP_FULL || (row->overlap.value >= ST_OVERLAP_FULL && row->overlap.hi >= 1);
+    if (2 * solo < row->n_rounds && !(medians && full)) return false;
+    evidence_set(row, ST_CAUSE_TRUE_OVERLAP,
+                 "both end at their solo times in %.0f %% of rounds; in the median %s takes %.2f times as long as "
+                 "alone, %s %.2f times",
+                 percent(solo, row->n_rounds), row->name[0], row->slowdown[0], row->name[1], row->slowdown[1]);
     return true;
 }
 
 /* ---- the rest ---- */
 
-static void controls_text(st_buf *out, const st_probe_row *row, const st_unit_pair *units) {
+static void controls_text(st_buf *out, const st_probe_row *row) {
     if (st_row_parallel_rate(row) > 0)
         st_buf_printf(out, "; together %.1f GB/s, alone %.1f and %.1f", st_row_parallel_rate(row),
                       st_row_solo_rate(row, 0), st_row_solo_rate(row, 1));
-    if (!units || row->one_unit) return;
-    const st_control_result *c = units->controls;
+    const st_control_result *c = row->controls;
     if (c[ST_CONTROL_COMPUTE].n_rounds)
         st_buf_printf(out, "; arithmetic alone overlaps %.2f", c[ST_CONTROL_COMPUTE].overlap.value);
     if (c[ST_CONTROL_BANDWIDTH].n_rounds)
         st_buf_printf(out, ", reading alone %.2f", c[ST_CONTROL_BANDWIDTH].overlap.value);
+    if (row->memory.known)
+        st_buf_printf(out, ", sharing memory would leave %.2f of %.2f", row->memory.factor.value, row->overlap.value);
     if (row->has_warm) st_buf_printf(out, ", the pair with caches warm %.2f", row->warm.value);
 }
 
-static void cause_unexplained(st_probe_row *row, const st_unit_pair *units) {
+static void cause_unexplained(st_probe_row *row) {
     static const char *const told[ST_CLASS_COUNT] = {
         [ST_CLASS_SOLO] = "both end at their solo times",
         [ST_CLASS_A_FIRST] = "one ends at its solo time, the other at the sum",
@@ -239,7 +277,7 @@ static void cause_unexplained(st_probe_row *row, const st_unit_pair *units) {
     for (size_t i = 1; i < ST_CLASS_COUNT; i++)
         if (row->classes[i] > row->classes[top]) top = i;
     st_buf rest = {0};
-    controls_text(&rest, row, units);
+    controls_text(&rest, row);
     evidence_set(row, ST_CAUSE_UNEXPLAINED,
                  "%s in %.0f %% of rounds; %s takes %.2f times as long as alone, %s %.2f times%s", told[top],
                  percent(row->classes[top], row->n_rounds), row->name[0], row->slowdown[0], row->name[1],
@@ -247,47 +285,51 @@ static void cause_unexplained(st_probe_row *row, const st_unit_pair *units) {
     st_buf_free(&rest);
 }
 
-/* A call that mostly reads costs about the same for a few tokens: that is what a batch gains by. */
-static void cause_batch(st_probe_row *row, const st_unit_peaks *peaks) {
+/* A call that mostly reads costs about the same for a few tokens: that is what a batch gains by. Of a single call that
+ * reads for a share of its time, k in one that reads once save that share of each but the first. */
+static void cause_batch(st_probe_row *row) {
     double ns[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_BATCHED]}, reads[2], does[2];
+    const st_account *memory = &row->memory;
     for (unsigned i = 0; i < 2; i++) {
         reads[i] = (double)row->bytes[i] / ns[i];
         does[i] = (double)row->operations[i] / ns[i];
     }
-    bool known = peaks && peaks->gb_per_s > 0 && peaks->gmac_per_s > 0 && row->bytes[0] && row->operations[0];
-    if (known && row->overlap.lo >= ST_OVERLAP_THRESHOLD && reads[0] >= 0.5 * peaks->gb_per_s &&
-        reads[0] / peaks->gb_per_s > does[0] / peaks->gmac_per_s)
-        evidence_set(
-            row, ST_CAUSE_READ_ONCE,
-            "one token reads %.1f of %.1f GB/s and does %.1f of %.1f Gmac/s; %u in one call read %.1f GB/s and "
-            "do %.1f Gmac/s",
-            reads[0], peaks->gb_per_s, does[0], peaks->gmac_per_s, row->k, reads[1], does[1]);
+    char gain[80] = "";
+    if (memory->known)
+        snprintf(gain, sizeof gain, "; reading once alone would gain %.2f of the measured %.2f", memory->factor.value,
+                 row->overlap.value);
+    double reached = row->controls[ST_CONTROL_BANDWIDTH].n_rounds ? row->controls[ST_CONTROL_BANDWIDTH].solo_rate[0]
+                                                                  : row->peak_gb_per_s;
+    if (memory->known && memory->margin.lo > 0 && row->overlap.lo >= ST_OVERLAP_THRESHOLD)
+        evidence_set(row, ST_CAUSE_READ_ONCE,
+                     "one token reads %.1f of the %.1f GB/s that streaming gives, so that reading once alone would "
+                     "gain %.2f of the measured %.2f; %u in one call read %.1f GB/s and do %.1f Gmac/s, one does %.1f",
+                     reads[0], reached, memory->factor.value, row->overlap.value, row->k, reads[1], does[1], does[0]);
     else
         evidence_set(row, ST_CAUSE_UNEXPLAINED,
-                     "%u single calls take %.3g ms, one call of %u tokens %.3g; %.1f GB/s alone, %.1f in one call",
-                     row->k, row->median_ns[ST_ARM_SERIAL] / 1e6, row->k, ns[1] / 1e6, reads[0], reads[1]);
+                     "%u single calls take %.3g ms, one call of %u tokens %.3g; %.1f GB/s alone, %.1f in one call%s",
+                     row->k, row->median_ns[ST_ARM_SERIAL] / 1e6, row->k, ns[1] / 1e6, reads[0], reads[1], gain);
 }
 
 void st_cause_set(st_probe_row *row, const st_probe_record *record) {
     if (row->k) {
-        cause_batch(row, st_record_peaks(record, row->unit[0]));
+        cause_batch(row);
         return;
     }
     st_classes_count(row);
-    const st_unit_pair *units = st_record_unit_pair(record, row);
-    if (cause_cores(row) || cause_queueing(row) || cause_process(row, record) || cause_fifo(row) ||
-        cause_hidden_core(row, units) || cause_sliced(row, units) || cause_stretched(row, units) ||
-        cause_true_overlap(row))
+    if (cause_cores(row) || cause_queueing(row) || cause_process(row, record) || cause_late(row) || cause_fifo(row) ||
+        cause_hidden_core(row) || cause_sliced(row) || cause_stretched(row) || cause_true_overlap(row))
         return;
-    cause_unexplained(row, units);
+    cause_unexplained(row);
 }
 
 bool st_cause_wants_warm(const st_probe_row *row) {
-    return row->cause == ST_CAUSE_UNEXPLAINED && !row->k && !row->one_unit && row->n_rounds > 0 && stretched(row);
+    return row->cause == ST_CAUSE_UNEXPLAINED && !row->k && !row->one_unit && row->n_rounds > 0 && stretched(row) &&
+           row->arrangement->submit == ST_SUBMIT_TWO_THREADS;
 }
 
 bool st_cause_wants_unpinned(const st_probe_row *row) {
     const st_row_cores *c = &row->cores;
-    return !row->k && !row->one_unit && row->n_rounds > 0 && row->overlap.lo < FULL_OVERLAP && c->cores > 0 &&
+    return !row->k && !row->one_unit && row->n_rounds > 0 && row->overlap.lo < ST_OVERLAP_FULL && c->cores > 0 &&
            c->shared > 0 && c->allowed > c->cores;
 }

@@ -41,9 +41,8 @@ void st_classes_count(st_probe_row *row) {
     }
 }
 
-double st_row_common_rate(const st_probe_row *row, const double work[2]) {
-    const double solo[2] = {row->median_ns[ST_ARM_SOLO_A], row->median_ns[ST_ARM_SOLO_B]};
-    const double end[2] = {solo[0] * row->slowdown[0], solo[1] * row->slowdown[1]};
+double st_common_rate(const double work[2], const double solo[2], const double slowdown[2]) {
+    const double end[2] = {solo[0] * slowdown[0], solo[1] * slowdown[1]};
     unsigned first = end[1] < end[0], last = !first;
     double alone = fmin((end[last] - end[first]) / solo[last], 1);
     return (work[first] + work[last] * (1 - alone)) / end[first];

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "probe/account.h"
 #include "probe/conditions.h"
 #include "probe/estimate.h"
 #include "probe/probe.h"
@@ -83,6 +84,7 @@ int st_record_judge(st_probe_record *record, stretto_error *err) {
         code = st_estimate_row(row, &options, err);
         if (code == STRETTO_OK) st_verdict_set(row);
     }
+    if (code == STRETTO_OK) code = st_account_record(record, ST_PROBE_RESAMPLES, err);
     for (size_t i = 0; i < record->n_rows && code == STRETTO_OK; i++) {
         if (record->rows[i].n_rounds == 0) continue;
         st_cause_set(&record->rows[i], record);

@@ -51,6 +51,21 @@ static void row_chain(st_probe_row *row, const char *chain) {
         snprintf(worth->reason, sizeof worth->reason, "the steps depend on each other");
 }
 
+/* Controls on two units; of a batch what its unit reads, with its peak where there is none. */
+static void row_beside(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job) {
+    if (row->k && setup->peaks) row->peak_gb_per_s = setup->peaks[job->unit[0]].gb_per_s;
+    if (!setup->controls || row->one_unit) return;
+    for (unsigned kind = 0; kind < ST_CONTROL_COUNT; kind++) {
+        const st_step *const *steps = setup->controls[kind].steps;
+        if (!steps || (row->k && kind != ST_CONTROL_BANDWIDTH)) continue;
+        const st_step *own[2] = {steps[job->unit[0]], steps[job->unit[1]]};
+        if (!own[0] || !own[1]) continue;
+        row->beside |= 1u << kind;
+        for (unsigned i = 0; i < 2; i++)
+            row->work[kind][i] = (double)(kind == ST_CONTROL_BANDWIDTH ? own[i]->bytes : own[i]->operations);
+    }
+}
+
 void st_row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job) {
     row->arrangement = job->arrangement;
     if (job->chain) row_chain(row, setup->chain);
@@ -67,6 +82,7 @@ void st_row_describe(st_probe_row *row, const st_probe_setup *setup, const st_pr
         row->operations[i] = step->operations;
     }
     if (!job->skip) row->cores = st_row_cores_of(info, job->unit[0] == job->unit[1], setup->host);
+    if (!job->skip) row_beside(row, setup, job);
     if (row->k) row->name[1][0] = row->unit[1][0] = '\0';
     row->arms = row->k ? st_batch_arms() : st_pair_arms(row->one_unit);
     for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) row->n_arms += row->arms >> arm & 1;

@@ -85,28 +85,24 @@ static double arm_median(const st_probe_row *row, enum st_arm arm, double *scrat
     return st_median(scratch, row->n_rounds);
 }
 
-static unsigned last_process(const st_probe_row *row) {
-    return row->rounds[row->n_rounds - 1].process;
-}
-
 /* Rounds of one process are alike in ways that those of two are not. */
-static int interval_of_groups(const st_probe_row *row, const st_estimate_options *options, const double *values,
-                              st_rng *rng, st_interval *out, stretto_error *err) {
-    unsigned *process = st_alloc(row->n_rounds, sizeof *process);
-    if (!process) return st_fail_memory(err, "an estimate", row->n_rounds * sizeof *process);
-    for (size_t i = 0; i < row->n_rounds; i++) process[i] = row->rounds[i].process;
-    int code = st_bootstrap_groups(values, process, row->n_rounds, options->level, options->resamples, rng, out, err);
-    st_free(process);
-    return code;
+int st_estimate_interval(const double *values, const unsigned *process, size_t n, const st_estimate_options *options,
+                         st_interval *out, stretto_error *err) {
+    st_rng rng;
+    st_rng_seed(&rng, options->seed);
+    return process[n - 1] == process[0]
+               ? st_bootstrap_median(values, n, options->level, options->resamples, &rng, out, err)
+               : st_bootstrap_groups(values, process, n, options->level, options->resamples, &rng, out, err);
 }
 
 static int interval_of(const st_probe_row *row, round_fn fn, const st_estimate_options *options, double *scratch,
                        st_interval *out, stretto_error *err) {
-    st_rng rng;
-    st_rng_seed(&rng, options->seed);
-    column(row, fn, scratch);
-    if (last_process(row) != row->rounds[0].process) return interval_of_groups(row, options, scratch, &rng, out, err);
-    return st_bootstrap_median(scratch, row->n_rounds, options->level, options->resamples, &rng, out, err);
+    unsigned *process = st_alloc(row->n_rounds, sizeof *process);
+    if (!process) return st_fail_memory(err, "an estimate", row->n_rounds * sizeof *process);
+    for (size_t i = 0; i < row->n_rounds; i++) process[i] = row->rounds[i].process;
+    int code = st_estimate_interval(column(row, fn, scratch), process, row->n_rounds, options, out, err);
+    st_free(process);
+    return code;
 }
 
 static int factors(st_probe_row *row, const st_estimate_options *options, double *scratch, stretto_error *err) {
@@ -150,7 +146,7 @@ static void flag_rounds(st_probe_row *row) {
     row->n_outliers = row->n_skewed = 0;
     for (size_t i = 0; i < row->n_rounds; i++) {
         st_round *round = &row->rounds[i];
-        bool skewed = (double)round->arms[ST_ARM_PARALLEL].skew_ns > 0.05 * shorter;
+        bool skewed = (double)round->arms[ST_ARM_PARALLEL].skew_ns > ST_SKEW_LIMIT * shorter;
         round->flags = (round->outliers ? ST_ROUND_OUTLIER : 0u) | (skewed ? ST_ROUND_SKEW : 0u);
         row->n_outliers += round->outliers != 0;
         row->n_skewed += skewed;

@@ -5,6 +5,8 @@
 
 #include "probe/record.h"
 
+#define ST_SKEW_LIMIT 0.05 /* of the shorter side: sides that were submitted further apart did not start together */
+
 typedef struct st_estimate_options {
     double level; /* of the intervals */
     unsigned resamples;
@@ -17,6 +19,11 @@ int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, s
 
 /* All of the row's numbers but verdict and cause; flags outliers and skewed rounds. */
 int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
+
+/* The median of values[n], n > 0, of which process[i] is where each was measured, and its interval. STRETTO_E_MEMORY.
+ */
+int st_estimate_interval(const double *values, const unsigned *process, size_t n, const st_estimate_options *options,
+                         st_interval *out, stretto_error *err);
 
 /* The overlap factor of one of the row's rounds, the second one against one queue (where one_unit); the row's reference
  * is set. */

@@ -40,25 +40,33 @@ static void sample_side(st_sample *sample, unsigned side, const st_event *done, 
     if (sample->end_ns[side] > sample->wall_ns) sample->wall_ns = sample->end_ns[side];
 }
 
-static int time_solo(st_pair *pair, unsigned side, uint64_t begin, st_sample *sample, stretto_error *err) {
-    int code = st_run_step(pair->queue[side], pair->step[side], &pair->done[side], err);
+static int time_solo(st_pair *pair, const st_step *step, unsigned side, uint64_t begin, st_sample *sample,
+                     stretto_error *err) {
+    int code = st_run_step(pair->queue[side], step, &pair->done[side], err);
     if (code == STRETTO_OK) sample_side(sample, side, &pair->done[side], begin);
     return code;
 }
 
 /* Side b from the thread that submits it when both are started together. */
-static int time_second(st_pair *pair, st_sample *sample, stretto_error *err) {
-    st_start_side side = {.queue = pair->queue[1], .step = pair->step[1], .done = &pair->done[1]};
+static int time_second(st_pair *pair, const st_step *step, st_sample *sample, stretto_error *err) {
+    st_start_side side = {.queue = pair->queue[1], .step = step, .done = &pair->done[1]};
     st_start_second(pair->starter, &pair->setup->clock, &side);
     if (side.code != STRETTO_OK) return st_fail(err, side.code, "%s", side.error.text);
     sample_side(sample, 1, &pair->done[1], side.begin_ns);
     return STRETTO_OK;
 }
 
+/* One side alone, submitted as beside the other. */
+static int time_alone(st_pair *pair, const st_step *step, unsigned side, st_sample *sample, stretto_error *err) {
+    bool own_thread = side == 1 && pair->starter && pair->job->unit[0] != pair->job->unit[1];
+    return own_thread ? time_second(pair, step, sample, err)
+                      : time_solo(pair, step, side, st_clock_now(&pair->setup->clock), sample, err);
+}
+
 static int time_serial(st_pair *pair, st_sample *sample, stretto_error *err) {
     uint64_t begin = st_clock_now(&pair->setup->clock);
-    int code = time_solo(pair, 0, begin, sample, err);
-    return code != STRETTO_OK ? code : time_solo(pair, 1, begin, sample, err);
+    int code = time_solo(pair, pair->step[0], 0, begin, sample, err);
+    return code != STRETTO_OK ? code : time_solo(pair, pair->step[1], 1, begin, sample, err);
 }
 
 /* k single calls, as a decoder makes them: each when the one before is done. */
@@ -66,7 +74,7 @@ static int time_singles(st_pair *pair, st_sample *sample, stretto_error *err) {
     uint64_t begin = st_clock_now(&pair->setup->clock);
     int code = STRETTO_OK;
     for (unsigned i = 0; i < pair->job->arrangement->k && code == STRETTO_OK; i++)
-        code = time_solo(pair, 0, begin, sample, err);
+        code = time_solo(pair, pair->step[0], 0, begin, sample, err);
     return code;
 }
 
@@ -91,15 +99,16 @@ static int time_queued(st_pair *pair, st_sample *sample, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static int time_parallel(st_pair *pair, st_sample *sample, stretto_error *err) {
-    st_start_side sides[2] = {{.queue = pair->queue[0], .step = pair->step[0], .done = &pair->done[0]},
-                              {.queue = pair->queue[1], .step = pair->step[1], .done = &pair->done[1]}};
+static int time_parallel(st_pair *pair, const st_step *const step[2], st_sample *sample, stretto_error *err) {
+    st_start_side sides[2] = {{.queue = pair->queue[0], .step = step[0], .done = &pair->done[0]},
+                              {.queue = pair->queue[1], .step = step[1], .done = &pair->done[1]}};
     st_start_both(pair->starter, &pair->setup->clock, sides);
     for (unsigned i = 0; i < 2; i++)
         if (sides[i].code != STRETTO_OK) return st_fail(err, sides[i].code, "%s", sides[i].error.text);
     bool a_first = sides[0].begin_ns <= sides[1].begin_ns;
     uint64_t begin = sides[a_first ? 0 : 1].begin_ns;
-    sample->skew_ns = sides[a_first ? 1 : 0].begin_ns - begin;
+    sample->second = a_first;
+    sample->skew_ns = sides[sample->second].begin_ns - begin;
     for (unsigned i = 0; i < 2; i++) sample_side(sample, i, &pair->done[i], begin);
     return STRETTO_OK;
 }
@@ -107,11 +116,9 @@ static int time_parallel(st_pair *pair, st_sample *sample, stretto_error *err) {
 static int time_arm(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
     switch (arm) {
     case ST_ARM_SOLO_A:
-        return time_solo(pair, 0, st_clock_now(&pair->setup->clock), sample, err);
+        return time_alone(pair, pair->step[0], 0, sample, err);
     case ST_ARM_SOLO_B:
-        return pair->starter && pair->job->unit[0] != pair->job->unit[1]
-                   ? time_second(pair, sample, err)
-                   : time_solo(pair, 1, st_clock_now(&pair->setup->clock), sample, err);
+        return time_alone(pair, pair->step[1], 1, sample, err);
     case ST_ARM_SERIAL:
         return pair->job->arrangement->k ? time_singles(pair, sample, err) : time_serial(pair, sample, err);
     case ST_ARM_QUEUED:
@@ -119,7 +126,7 @@ static int time_arm(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_e
     case ST_ARM_BATCHED:
         return time_batched(pair, sample, err);
     default:
-        return time_parallel(pair, sample, err);
+        return time_parallel(pair, pair->step, sample, err);
     }
 }
 
@@ -130,14 +137,43 @@ static uint64_t cpu_now(const st_pair *pair) {
     return unit[0] == unit[1] ? first : first + st_unit_cpu_ns(pair->setup->units[unit[1]]);
 }
 
+/* Idle pools spin for a while, which would be measured as the slowness of others. */
+static void quiet_all(const st_probe_setup *setup) {
+    for (unsigned i = 0; i < setup->n_units; i++) st_unit_quiet(setup->units[i]);
+}
+
 int st_pair_time(st_pair *pair, enum st_arm arm, st_sample *sample, stretto_error *err) {
     const st_probe_setup *setup = pair->setup;
     *sample = (st_sample){0};
     if (setup->evict) setup->evict(setup->evict_arg, pair->job);
-    /* Idle pools spin for a while, which would be measured as the slowness of others. */
-    for (unsigned i = 0; i < setup->n_units; i++) st_unit_quiet(setup->units[i]);
+    quiet_all(setup);
     uint64_t cpu = cpu_now(pair);
     int code = time_arm(pair, arm, sample, err);
     if (code == STRETTO_OK) sample->cpu_ns = cpu_now(pair) - cpu;
+    return code;
+}
+
+static int time_part(st_pair *pair, const st_step *const step[2], enum st_part part, st_sample *sample,
+                     stretto_error *err) {
+    *sample = (st_sample){0};
+    quiet_all(pair->setup);
+    return part == ST_PART_BOTH ? time_parallel(pair, step, sample, err)
+                                : time_alone(pair, step[part], part, sample, err);
+}
+
+int st_pair_time_beside(st_pair *pair, unsigned kind, enum st_part part, st_beside_sample *out, stretto_error *err) {
+    const st_step *step[2] = {pair->step[0], pair->step[1]};
+    for (unsigned i = 0; i < 2 && kind < ST_CONTROL_COUNT; i++)
+        step[i] = pair->setup->controls[kind].steps[pair->job->unit[i]];
+    st_sample sample;
+    int code = STRETTO_OK;
+    if (kind == ST_BESIDE_WARM) code = time_part(pair, step, part, &sample, err); /* warms them */
+    if (code == STRETTO_OK) code = time_part(pair, step, part, &sample, err);
+    if (code != STRETTO_OK) return code;
+    if (sample.wall_ns == 0)
+        return st_fail(err, STRETTO_E_UNIT, "%s took no time at all: the unit's clock is not the probe's",
+                       step[part == ST_PART_B]->name);
+    for (unsigned i = 0; i < 2 && part == ST_PART_BOTH; i++) out->end_ns[i] = sample.end_ns[i];
+    if (part != ST_PART_BOTH) out->solo_ns[part] = sample.wall_ns;
     return code;
 }

@@ -3,9 +3,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "probe/account.h"
 #include "probe/beside.h"
 #include "probe/conditions.h"
 #include "probe/rounds.h"
+#include "probe/turns.h"
 #include "probe/verdict.h"
 #include "probe/worth.h"
 
@@ -43,14 +45,6 @@ static int job_check(const st_probe_setup *setup, const st_probe_job *job, stret
         return st_fail(err, STRETTO_E_USAGE, "%s: %s is on both sides: a pair needs two", name,
                        setup->sides[job->side[0]].name);
     return job->skip ? STRETTO_OK : job_check_units(setup, job, err);
-}
-
-static void row_skip(st_probe_row *row, int code, enum st_stop stop, const char *why) {
-    st_fail(&row->error, code, "%s", why);
-    row->stop = stop;
-    row->flags = ST_ROW_FEW;
-    row->rounds_needed = ST_PROBE_LEAST_ROUNDS;
-    snprintf(row->evidence, sizeof row->evidence, "not measured: %.280s", why);
 }
 
 static int rows_create(st_probe_record *record, const st_probe_setup *setup, stretto_error *err) {
@@ -93,24 +87,6 @@ static void conditions_after(st_probe_record *record, const st_probe_setup *setu
     if (read) st_host_free(&now);
 }
 
-/* An equal part of what is left of the budget for each row to come. */
-static uint64_t row_deadline(uint64_t now, uint64_t end, unsigned rows_left) {
-    if (end == 0) return 0;
-    return now < end ? now + (end - now) / rows_left : now;
-}
-
-static st_row_plan row_plan(const st_probe_setup *setup, unsigned i, uint64_t end, bool *ran) {
-    const st_probe_job *job = &setup->jobs[i];
-    st_row_plan plan = {.job = i, .end_ns = end, .seed = setup->seed + i};
-    plan.deadline_ns = row_deadline(st_clock_now(&setup->clock), end, setup->n_jobs - i);
-    for (unsigned side = 0; side < 2; side++) {
-        bool *did = &ran[job->side[side] * setup->n_units + job->unit[side]];
-        plan.cold[side] = !*did;
-        *did = true;
-    }
-    return plan;
-}
-
 /* ---- causes ---- */
 
 static void causes_set(st_probe_record *record) {
@@ -142,41 +118,22 @@ static int peaks_copy(st_probe_record *record, const st_probe_setup *setup, stre
     return STRETTO_OK;
 }
 
-/* ---- rows ---- */
-
-/* ran[side * n_units + unit]: the side has run there. */
-static int rows_measure(st_probe_record *record, const st_probe_setup *setup, bool *ran, stretto_error *err) {
-    uint64_t begin = st_clock_now(&setup->clock), end = setup->limits.budget_ns ? begin + setup->limits.budget_ns : 0;
-    int first = STRETTO_OK;
-    bool stopped = false;
-    for (unsigned i = 0; i < setup->n_jobs; i++) {
-        st_probe_row *row = &record->rows[i];
-        if (setup->jobs[i].skip) {
-            row_skip(row, STRETTO_E_USAGE, ST_STOP_SKIPPED, setup->jobs[i].skip);
-        } else if (stopped) {
-            row_skip(row, STRETTO_E_STOPPED, ST_STOP_CANCELLED, "stopped on request");
-        } else {
-            st_row_plan plan = row_plan(setup, i, end, ran);
-            stretto_error problem;
-            int code = st_row_measure(setup, &plan, row, &problem);
-            stopped = code == STRETTO_E_STOPPED;
-            if (code != STRETTO_OK && first == STRETTO_OK) first = st_fail(err, code, "%s", problem.text);
-        }
-    }
-    return first;
+/* Keeps the first failure. */
+static int also(int code, int later, const stretto_error *problem, stretto_error *err) {
+    return code != STRETTO_OK || later == STRETTO_OK ? code : st_fail(err, later, "%s", problem->text);
 }
 
-static int measure(st_probe_record *record, const st_probe_setup *setup, bool *ran, stretto_error *err) {
+static int measure(st_probe_record *record, const st_probe_setup *setup, stretto_error *err) {
     uint64_t begin = st_clock_now(&setup->clock);
-    if (!setup->virtual_time) record->join_ns = st_join_measure();
-    int code = st_controls_measure(record, setup, err);
-    int rows = code == STRETTO_E_MEMORY ? code : rows_measure(record, setup, ran, code == STRETTO_OK ? err : NULL);
-    causes_find(record, setup);
+    unsigned resamples = setup->limits.resamples ? setup->limits.resamples : ST_PROBE_RESAMPLES;
     stretto_error problem;
-    int worth = st_worth_set(record, setup->costs, &problem);
+    if (!setup->virtual_time) record->join_ns = st_join_measure();
+    int code = st_turns_run(record, setup, err);
+    code = also(code, st_account_record(record, resamples, &problem), &problem, err);
+    causes_find(record, setup);
+    code = also(code, st_worth_set(record, setup->costs, &problem), &problem, err);
     record->duration_ns = st_clock_now(&setup->clock) - begin;
-    if (code == STRETTO_OK) code = rows;
-    return code != STRETTO_OK || worth == STRETTO_OK ? code : st_fail(err, worth, "%s", problem.text);
+    return code;
 }
 
 int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err) {
@@ -184,12 +141,9 @@ int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_e
     int code = rows_create(record, setup, err);
     if (code == STRETTO_OK) code = peaks_copy(record, setup, err);
     if (code != STRETTO_OK) return code;
-    bool *ran = st_alloc((size_t)setup->n_sides * setup->n_units, sizeof *ran);
-    if (!ran) return st_fail_memory(err, "the probe's record", (size_t)setup->n_sides * setup->n_units);
     conditions_before(record, setup);
-    code = measure(record, setup, ran, err);
+    code = measure(record, setup, err);
     conditions_after(record, setup);
     st_conditions_warn(record);
-    st_free(ran);
     return code;
 }

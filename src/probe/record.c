@@ -31,6 +31,7 @@ const char *st_cause_name(enum st_cause cause) {
         [ST_CAUSE_CLOCK] = "shared clock or power",
         [ST_CAUSE_TRUE_OVERLAP] = "true overlap",
         [ST_CAUSE_READ_ONCE] = "weights read once for all tokens",
+        [ST_CAUSE_LATE] = "one side is submitted late",
     };
     return names[cause];
 }
@@ -90,14 +91,6 @@ double st_row_parallel_rate(const st_probe_row *row) {
     if (row->k) return row->median_ns[ST_ARM_BATCHED] > 0 ? (double)row->bytes[1] / row->median_ns[ST_ARM_BATCHED] : 0;
     if (!row->bytes[0] || !row->bytes[1] || !(row->median_ns[ST_ARM_PARALLEL] > 0)) return 0;
     return (double)(row->bytes[0] + row->bytes[1]) / row->median_ns[ST_ARM_PARALLEL];
-}
-
-const st_unit_pair *st_record_unit_pair(const st_probe_record *record, const st_probe_row *row) {
-    for (size_t i = 0; i < record->n_unit_pairs; i++) {
-        const st_unit_pair *pair = &record->unit_pairs[i];
-        if (strcmp(pair->unit[0], row->unit[0]) == 0 && strcmp(pair->unit[1], row->unit[1]) == 0) return pair;
-    }
-    return NULL;
 }
 
 const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit) {

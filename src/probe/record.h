@@ -23,9 +23,27 @@ typedef struct st_sample {
     uint64_t wall_ns;     /* from there to the last completion */
     uint64_t start_ns[2]; /* when the unit began and ended each side, since the common start */
     uint64_t end_ns[2];
-    uint64_t skew_ns; /* how far apart the two sides were submitted; parallel arm only */
-    uint64_t cpu_ns;  /* CPU time that the units of the row used meanwhile, 0: unknown */
+    uint64_t skew_ns; /* how far apart the two sides were submitted, and which was the second; parallel arm only */
+    unsigned second;
+    uint64_t cpu_ns; /* CPU time that the units of the row used meanwhile, 0: unknown */
 } st_sample;
+
+/* Steps whose nature is known, run on a row's units in its rounds, so that no chunk is blamed for what the units do. */
+enum st_control_kind {
+    ST_CONTROL_COMPUTE,   /* arithmetic in registers */
+    ST_CONTROL_BANDWIDTH, /* streaming reads */
+    ST_CONTROL_CLOCK,     /* a chain of dependent additions, one a cycle: its time shows the clock */
+    ST_CONTROL_COUNT
+};
+
+/* What a round may hold beside its arms: the controls, and the row's own pair with caches warm. */
+enum { ST_BESIDE_WARM = ST_CONTROL_COUNT, ST_BESIDE_COUNT };
+
+/* One of them in one round: each side alone, and when each ended after both were started together. Zeros where it has
+ * no part; of a batch only side 0 alone is measured. */
+typedef struct st_beside_sample {
+    uint64_t solo_ns[2], end_ns[2];
+} st_beside_sample;
 
 enum st_round_flag {
     ST_ROUND_OUTLIER = 1, /* an arm is an outlier among its kind; kept in all numbers */
@@ -35,10 +53,11 @@ enum st_round_flag {
 typedef struct st_round {
     uint64_t begin_ns;            /* since the first round */
     st_sample arms[ST_ARM_COUNT]; /* those of the row */
-    uint8_t order[ST_ARM_COUNT];  /* enum st_arm in the order of execution, n_arms of them */
-    unsigned process;             /* in which of the record's processes, from 0 */
-    unsigned flags;               /* enum st_round_flag */
-    unsigned outliers;            /* mask of arms */
+    st_beside_sample beside[ST_BESIDE_COUNT];
+    uint8_t order[ST_ARM_COUNT]; /* enum st_arm in the order of execution, n_arms of them */
+    unsigned process;            /* in which of the record's processes, from 0 */
+    unsigned flags;              /* enum st_round_flag */
+    unsigned outliers;           /* mask of arms */
 } st_round;
 
 /* How the sides of a parallel arm ended, against what each takes alone and what a serial device would make of both. */
@@ -69,6 +88,7 @@ enum st_cause {
     ST_CAUSE_CLOCK,
     ST_CAUSE_TRUE_OVERLAP,
     ST_CAUSE_READ_ONCE, /* of a batched call */
+    ST_CAUSE_LATE,
     ST_CAUSE_COUNT
 };
 
@@ -117,6 +137,22 @@ typedef struct st_row_cores {
     bool siblings;    /* a core of one and another of the other are hardware threads of one physical core */
 } st_row_cores;
 
+typedef struct st_control_result {
+    size_t n_rounds; /* 0: not measured, nothing below is valid */
+    double solo_ns[2], parallel_ns, slowdown[2];
+    double solo_rate[2], parallel_rate; /* compute: Gmac/s; bandwidth: GB/s; clock: additions a nanosecond (GHz) of the
+                                           slower side */
+    st_interval overlap;
+} st_control_result;
+
+/* A factor that one thing alone would leave (or, of a batch, give), and whether that is most of what is seen. */
+typedef struct st_account {
+    bool known; /* else nothing below is valid */
+    st_interval factor;
+    st_interval margin; /* what it accounts for less half of what is to be accounted for, of the same rounds, in the
+                           factor's measure: above 0 it is the larger part */
+} st_account;
+
 /* One pair in one arrangement. */
 typedef struct st_probe_row {
     const st_arrangement *arrangement; /* of the static table */
@@ -129,6 +165,9 @@ typedef struct st_probe_row {
     st_row_cores cores;
     unsigned arms; /* mask of 1u << enum st_arm */
     unsigned n_arms;
+    unsigned beside;                  /* mask of 1u << enum st_control_kind, or ST_BESIDE_WARM */
+    double work[ST_CONTROL_COUNT][2]; /* of the controls' steps: bytes of bandwidth's, operations of the others' */
+    double peak_gb_per_s;             /* what the unit of a batch reads at most, measured once; 0: unknown */
 
     st_round *rounds; /* owned */
     size_t n_rounds, cap;
@@ -155,6 +194,10 @@ typedef struct st_probe_row {
     size_t n_outliers, n_skewed;    /* rounds with the flag */
     size_t classes[ST_CLASS_COUNT]; /* rounds in each */
     unsigned flags;                 /* enum st_row_flag */
+    st_control_result controls[ST_CONTROL_COUNT];
+    st_account memory; /* the overlap factor that the bandwidth both share would leave; of a batch what reading the
+                          weights once would give */
+    st_account late;   /* the overlap factor that the late submission of one side would leave; not of a batch */
     enum st_overlap verdict;
     uint64_t rounds_needed; /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
     enum st_cause cause;
@@ -163,26 +206,12 @@ typedef struct st_probe_row {
 
     /* Measured for the cause where nothing else explained the row: the same pair, so few rounds. */
     bool has_warm, has_unpinned;
-    st_interval warm;     /* overlap with caches warm */
-    st_interval unpinned; /* overlap with threads that may wander */
+    st_interval warm;      /* overlap with caches warm */
+    st_interval warm_gain; /* what that is more than in the same rounds with caches as in the row */
+    st_interval unpinned;  /* overlap with threads that may wander */
 } st_probe_row;
 
-/* Steps whose nature is known, run on a pair of units before any chunk is blamed. */
-enum st_control_kind {
-    ST_CONTROL_COMPUTE,   /* arithmetic in registers */
-    ST_CONTROL_BANDWIDTH, /* streaming reads */
-    ST_CONTROL_CLOCK,     /* a chain of dependent additions, one a cycle: its time shows the clock */
-    ST_CONTROL_COUNT
-};
-
-typedef struct st_control_result {
-    size_t n_rounds; /* 0: not measured, nothing below is valid */
-    double solo_ns[2], parallel_ns, slowdown[2];
-    double solo_rate[2], parallel_rate; /* compute: Gmac/s; bandwidth: GB/s; clock: additions a nanosecond (GHz) of the
-                                           slower side */
-    st_interval overlap;
-} st_control_result;
-
+/* The controls of all rows on a pair of units, as one. */
 typedef struct st_unit_pair {
     char unit[2][ST_PROBE_NAME];
     st_control_result controls[ST_CONTROL_COUNT];
@@ -224,7 +253,7 @@ typedef struct st_probe_record {
     double precision;
     st_probe_row *rows; /* [n_rows] owned */
     size_t n_rows;
-    st_unit_pair *unit_pairs; /* [n_unit_pairs] owned: those of the rows that are on two units */
+    st_unit_pair *unit_pairs; /* [n_unit_pairs] owned: those of the rows that are on two units and have controls */
     size_t n_unit_pairs;
     st_unit_peaks *peaks; /* [n_peaks] owned: of the rows' units */
     size_t n_peaks;
@@ -265,12 +294,11 @@ const st_interval *st_row_decisive(const st_probe_row *row);
 double st_row_parallel_rate(const st_probe_row *row);
 double st_row_solo_rate(const st_probe_row *row, unsigned side);
 
-/* Work of both sides over time while both run, where alone they do work[2] of it: what one does after the other has
- * ended is left out. Of a row with numbers that is no batch. */
-double st_row_common_rate(const st_probe_row *row, const double work[2]);
+/* Work of two sides over time while both run, where alone they do work[2] of it in solo[2], and beside each other take
+ * slowdown[2] times as long: what one does after the other has ended is left out. */
+double st_common_rate(const double work[2], const double solo[2], const double slowdown[2]);
 
-/* The controls of a row's pair of units, and the peaks of a unit; NULL where there are none. */
-const st_unit_pair *st_record_unit_pair(const st_probe_record *record, const st_probe_row *row);
+/* The peaks of a unit; NULL where there are none. */
 const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit);
 
 /* Room for one more round, zeroed, counted in n_rounds only by the caller. NULL when memory is out. */

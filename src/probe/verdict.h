@@ -6,6 +6,7 @@
 #include "probe/record.h"
 
 #define ST_OVERLAP_THRESHOLD 0.10
+#define ST_OVERLAP_FULL 0.90 /* above this nothing holds the pair back that a cause would have to be found for */
 
 /* The verdict on a factor's interval; dispatch is the cost of a submission in the same measure (over Ts): a loss that
  * small is no interference. */

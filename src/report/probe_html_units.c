@@ -53,8 +53,8 @@ static void control(st_buf *out, const st_unit_pair *pair, enum st_control_kind 
 
 static void controls(st_buf *out, const st_probe_record *record) {
     static const char *const columns[] = {"units", "step", "first alone", "second alone", "together", "overlap factor"};
-    st_buf_text(out, "<h3>Steps of known nature</h3>\n<p class=\"note\">Run on each pair of units before any chunk is "
-                     "blamed: what they do is what the units themselves allow.</p>\n");
+    st_buf_text(out, "<h3>Steps of known nature</h3>\n<p class=\"note\">Run on each pair of units in the same rounds "
+                     "as the chunks: what they do is what the units themselves allow at that time.</p>\n");
     head(out, "controls", columns, 6);
     for (size_t i = 0; i < record->n_unit_pairs; i++)
         for (unsigned kind = 0; kind < ST_CONTROL_COUNT; kind++) control(out, &record->unit_pairs[i], kind);

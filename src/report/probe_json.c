@@ -11,13 +11,6 @@ static json_t *nanoseconds(double ns) {
     return st_json_count((uint64_t)llround(fmax(ns, 0)));
 }
 
-static json_t *two(double a, double b) {
-    json_t *object = json_object();
-    st_json_set(&object, "a", st_json_real(a));
-    st_json_set(&object, "b", st_json_real(b));
-    return object;
-}
-
 typedef uint64_t (*sample_fn)(const st_round *round, enum st_arm arm);
 static uint64_t sample_wall(const st_round *round, enum st_arm arm) {
     return round->arms[arm].wall_ns;
@@ -59,6 +52,70 @@ static json_t *orders(const st_probe_row *row) {
     return list;
 }
 
+/* ---- controls ---- */
+
+static json_t *control(const st_control_result *c, bool both) {
+    json_t *object = json_object(), *rate = json_object();
+    st_json_set(&rate, "a", st_json_real(c->solo_rate[0]));
+    if (both) st_json_set(&rate, "b", st_json_real(c->solo_rate[1]));
+    if (both) st_json_set(&rate, "parallel", st_json_real(c->parallel_rate));
+    st_json_set(&object, "rounds", st_json_count(c->n_rounds));
+    st_json_set(&object, "solo_a_ns", nanoseconds(c->solo_ns[0]));
+    if (both) {
+        st_json_set(&object, "solo_b_ns", nanoseconds(c->solo_ns[1]));
+        st_json_set(&object, "parallel_ns", nanoseconds(c->parallel_ns));
+        st_json_set(&object, "slowdown_a", st_json_real(c->slowdown[0]));
+        st_json_set(&object, "slowdown_b", st_json_real(c->slowdown[1]));
+        st_json_set(&object, "overlap_factor", st_json_interval(&c->overlap));
+    }
+    st_json_set(&object, "rate", rate);
+    return object;
+}
+
+static void set_controls(json_t **object, const st_control_result controls[ST_CONTROL_COUNT], bool both) {
+    for (unsigned k = 0; k < ST_CONTROL_COUNT; k++)
+        if (controls[k].n_rounds) st_json_set(object, st_control_name(k), control(&controls[k], both));
+}
+
+static void set_row_controls(json_t **object, const st_probe_row *row) {
+    json_t *own = json_object();
+    set_controls(&own, row->controls, !row->k);
+    if (!own || json_object_size(own) > 0)
+        st_json_set(object, "controls", own);
+    else
+        json_decref(own);
+    if (row->memory.known) st_json_set(object, "overlap_factor_memory", st_json_interval(&row->memory.factor));
+    if (row->late.known) st_json_set(object, "overlap_factor_late", st_json_interval(&row->late.factor));
+}
+
+static uint64_t beside_ns(const st_beside_sample *s, bool ends, unsigned side) {
+    return ends ? s->end_ns[side] : s->solo_ns[side];
+}
+
+/* A value for each round, null where it was not measured. */
+static json_t *beside_series(const st_probe_row *row, unsigned kind, bool ends, unsigned side) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < row->n_rounds; i++) {
+        uint64_t ns = beside_ns(&row->rounds[i].beside[kind], ends, side);
+        st_json_append(&list, ns ? st_json_count(ns) : json_null());
+    }
+    return list;
+}
+
+static void set_control_samples(json_t **object, const st_probe_row *row) {
+    for (unsigned kind = 0; kind < ST_CONTROL_COUNT; kind++) {
+        if (!row->controls[kind].n_rounds) continue;
+        for (unsigned side = 0; side < (row->k ? 1 : 2); side++) {
+            char key[48];
+            snprintf(key, sizeof key, "%s_solo_%c_ns", st_control_name(kind), side ? 'b' : 'a');
+            st_json_set(object, key, beside_series(row, kind, false, side));
+            if (row->k) continue;
+            snprintf(key, sizeof key, "%s_parallel_%c_end_ns", st_control_name(kind), side ? 'b' : 'a');
+            st_json_set(object, key, beside_series(row, kind, true, side));
+        }
+    }
+}
+
 static json_t *samples(const st_probe_row *row) {
     json_t *object = json_object();
     for (unsigned arm = 0; arm < ST_ARM_COUNT; arm++) {
@@ -74,6 +131,7 @@ static json_t *samples(const st_probe_row *row) {
     st_json_set(&object, "begin_ns", series(row, sample_begin, ST_ARM_SOLO_A));
     st_json_set(&object, "process", series(row, sample_process, ST_ARM_SOLO_A));
     st_json_set(&object, "order", orders(row));
+    set_control_samples(&object, row);
     return object;
 }
 
@@ -129,7 +187,10 @@ static void set_pair_numbers(json_t **object, const st_probe_row *row) {
     st_json_set(object, "slowdown_a", st_json_real(row->slowdown[0]));
     st_json_set(object, "slowdown_b", st_json_real(row->slowdown[1]));
     st_json_set(object, "skew_ns", nanoseconds(row->skew_ns));
-    if (row->has_warm) st_json_set(object, "overlap_factor_warm", st_json_interval(&row->warm));
+    if (row->has_warm) {
+        st_json_set(object, "overlap_factor_warm", st_json_interval(&row->warm));
+        st_json_set(object, "overlap_factor_warm_gain", st_json_interval(&row->warm_gain));
+    }
     if (row->has_unpinned) st_json_set(object, "overlap_factor_unpinned", st_json_interval(&row->unpinned));
     st_json_set(object, "classes", classes(row));
 }
@@ -149,6 +210,7 @@ static void set_numbers(json_t **object, const st_probe_row *row) {
     if (row->cpu_share[ST_ARM_SOLO_A] > 0) st_json_set(object, "cpu_per_wall", by_arm(row, row->cpu_share));
     if (row->bytes[0] && row->bytes[1]) st_json_set(object, "gb_per_s", rates(row));
     if (!row->k) set_pair_numbers(object, row);
+    set_row_controls(object, row);
     st_json_set(object, "flagged", flagged(row));
     st_json_set(object, "samples", samples(row));
 }
@@ -257,20 +319,6 @@ static json_t *peaks(const st_probe_record *record) {
     return list;
 }
 
-static json_t *control(const st_control_result *c) {
-    json_t *object = json_object(), *rate = two(c->solo_rate[0], c->solo_rate[1]);
-    st_json_set(&rate, "parallel", st_json_real(c->parallel_rate));
-    st_json_set(&object, "rounds", st_json_count(c->n_rounds));
-    st_json_set(&object, "solo_a_ns", nanoseconds(c->solo_ns[0]));
-    st_json_set(&object, "solo_b_ns", nanoseconds(c->solo_ns[1]));
-    st_json_set(&object, "parallel_ns", nanoseconds(c->parallel_ns));
-    st_json_set(&object, "slowdown_a", st_json_real(c->slowdown[0]));
-    st_json_set(&object, "slowdown_b", st_json_real(c->slowdown[1]));
-    st_json_set(&object, "rate", rate);
-    st_json_set(&object, "overlap_factor", st_json_interval(&c->overlap));
-    return object;
-}
-
 static json_t *costs(const st_probe_record *record) {
     json_t *list = json_array();
     for (size_t i = 0; i < record->n_costs; i++) {
@@ -293,8 +341,7 @@ static json_t *controls(const st_probe_record *record) {
         json_t *object = json_object();
         st_json_set(&object, "unit_a", st_json_text(pair->unit[0]));
         st_json_set(&object, "unit_b", st_json_text(pair->unit[1]));
-        for (unsigned k = 0; k < ST_CONTROL_COUNT; k++)
-            if (pair->controls[k].n_rounds) st_json_set(&object, st_control_name(k), control(&pair->controls[k]));
+        set_controls(&object, pair->controls, true);
         st_json_append(&list, object);
     }
     return list;

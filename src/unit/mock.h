@@ -21,6 +21,8 @@ typedef struct st_mock_options {
     uint64_t seed;
     double bytes_per_ns; /* memory bandwidth that all units share: steps in progress that together want more are slowed
                             in proportion to what each wants (st_step.bytes over its duration). 0: no limit */
+    double bytes_per_ns_later; /* > 0: what the bandwidth is from later_ns on (a neighbour begins to use it) */
+    uint64_t later_ns;
     double oversubscribed; /* where more threads run than there are cores, each thread gets its share of a core, and the
                               step is slowed by 1 + this factor on top (threads that wait for a descheduled one) */
     double together;       /* while steps run on several units, each is slowed by 1 + this: a clock that drops */
@@ -57,6 +59,8 @@ typedef struct st_mock_unit_options {
 /* What a step costs: st_step.arg points to one. runs may be read when nothing is in progress. */
 typedef struct st_mock_work {
     uint64_t ns;      /* at full speed */
+    unsigned phases;  /* > 0: in so many equal parts, of each of which */
+    double reading;   /* this share, the first, reads all the bytes of the part, and the rest none, 0 to 1 */
     uint64_t cold_ns; /* more in the first run */
     uint64_t runs;    /* counted by the machine */
 } st_mock_work;

@@ -128,8 +128,28 @@ static double crowd_slowdown(const st_mock_machine *machine, const mock_job *job
     return job->cold && cold > 1 ? slowdown * (1 + machine->options.cold) : slowdown;
 }
 
+/* Where a step stands that reads in phases: whether it reads now, and how much of it is left until that changes. */
+static bool job_phase(const mock_job *job, double *left) {
+    const st_mock_work *work = job->step.arg;
+    *left = HUGE_VAL;
+    if (work->phases == 0) return job->step.bytes > 0;
+    double length = job->total / work->phases, done = job->total - job->left + DONE_NS;
+    double begin = floor(done / length) * length, turn = begin + work->reading * length;
+    bool reads = done < turn;
+    *left = (reads ? turn : begin + length) - (done - DONE_NS);
+    return reads;
+}
+
 static double job_demand(const mock_job *job) {
-    return job->total > 0 ? job->speed * (double)job->step.bytes / job->total : 0;
+    const st_mock_work *work = job->step.arg;
+    double left;
+    if (!(job->total > 0) || !job_phase(job, &left)) return 0;
+    return job->speed * (double)job->step.bytes / (work->phases ? work->reading * job->total : job->total);
+}
+
+static double bandwidth_now(const st_mock_machine *machine) {
+    const st_mock_options *o = &machine->options;
+    return o->bytes_per_ns_later > 0 && machine->now >= (double)o->later_ns ? o->bytes_per_ns_later : o->bytes_per_ns;
 }
 
 #define FOR_RUNNING(machine, unit, queue, job)                                                                         \
@@ -146,15 +166,20 @@ static void machine_speeds(st_mock_machine *machine) {
         job->speed = unit_speed(machine, unit) / crowd_slowdown(machine, job, busy, cold);
         demand += job_demand(job);
     }
-    double limit = machine->options.bytes_per_ns;
+    double limit = bandwidth_now(machine), left;
     if (limit <= 0 || demand <= limit) return;
-    FOR_RUNNING(machine, unit, queue, job) if (job->step.bytes) job->speed *= limit / demand;
+    FOR_RUNNING(machine, unit, queue, job) if (job_phase(job, &left)) job->speed *= limit / demand;
 }
 
 /* When the next completion or arrival is, HUGE_VAL for never. */
 static double machine_next(st_mock_machine *machine) {
-    double next = HUGE_VAL;
-    FOR_RUNNING(machine, unit, queue, job) next = fmin(next, machine->now + job->left / job->speed);
+    double next = HUGE_VAL, later = (double)machine->options.later_ns;
+    FOR_RUNNING(machine, unit, queue, job) {
+        double left;
+        job_phase(job, &left);
+        next = fmin(next, machine->now + fmin(job->left, left) / job->speed);
+        if (later > machine->now) next = fmin(next, later);
+    }
     for (mock_unit *unit = machine->units; unit; unit = unit->next)
         for (mock_queue *queue = unit->queues; queue; queue = queue->next) {
             const mock_job *job = queue_head(queue);

@@ -164,6 +164,40 @@ static void the_budget_ends_it_but_not_before_ten_rounds(void **state) {
     rig_close(&r);
 }
 
+/* Three rows of one budget: the device at the threshold is undecided for long, the others are decided at once. */
+static void the_undecided_get_most_of_the_time(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, (st_mock_options){.seed = 4, .sigma = 0.1, .bytes_per_ns = 1}, two, 2,
+             (rig_pair){.a_ns = 5 * MS, .b_ns = 5 * MS, .a_bytes = 4750000, .b_bytes = 4750000});
+    st_mock_work light[2] = {{.ns = 5 * MS}, {.ns = 7 * MS}};
+    const st_step step[2] = {st_mock_step("light", &light[0], 0), st_mock_step("light", &light[1], 0)};
+    const st_step *steps[2][2] = {{&step[0], &step[0]}, {&step[1], &step[1]}};
+    const st_probe_side sides[4] = {
+        r.sides[0], r.sides[1], {.name = "2", .steps = steps[0]}, {.name = "4", .steps = steps[1]}};
+    for (unsigned i = 1; i < 3; i++) {
+        r.jobs[i] = r.jobs[0];
+        r.jobs[i].side[0] = 2;
+        r.jobs[i].side[1] = 3;
+    }
+    r.setup.sides = sides;
+    r.setup.n_sides = 4;
+    r.setup.n_jobs = 3;
+    r.setup.limits.budget_ns = 3500 * (uint64_t)MS; /* rounds of about 30 ms */
+    st_probe_row *row = rig_run(&r);
+    assert_int_equal(row[0].verdict, ST_OVERLAP_UNDECIDED);
+    assert_in_range(row[0].n_rounds, 50, 80);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_int_equal(row[i].verdict, ST_OVERLAP_OVERLAPS);
+        assert_int_equal(row[i].n_rounds, 20);
+        assert_int_equal(row[i].stop, ST_STOP_BUDGET);
+        /* in two turns, with the others' between them */
+        assert_true(row[i].rounds[10].begin_ns - row[i].rounds[9].begin_ns > 300 * (uint64_t)MS);
+        assert_true(row[i].rounds[9].begin_ns - row[i].rounds[8].begin_ns < 60 * (uint64_t)MS);
+    }
+    rig_close(&r);
+}
+
 static void outliers_are_flagged_and_kept(void **state) {
     (void)state;
     rig r;
@@ -449,6 +483,7 @@ int main(void) {
         cmocka_unit_test(the_same_seed_gives_the_same_record),
         cmocka_unit_test(it_stops_at_a_look_when_precise_enough),
         cmocka_unit_test(the_budget_ends_it_but_not_before_ten_rounds),
+        cmocka_unit_test(the_undecided_get_most_of_the_time),
         cmocka_unit_test(outliers_are_flagged_and_kept),
         cmocka_unit_test(a_batched_call_is_set_against_single_ones),
         cmocka_unit_test(the_cold_first_call_stands_apart),
