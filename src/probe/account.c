@@ -70,9 +70,13 @@ static double batch_factor(const st_probe_row *row, const st_round *round) {
     return reading_share(row, round, 0);
 }
 
+static bool is_late(const st_probe_row *row, const st_round *round) {
+    return (double)round->arms[ST_ARM_PARALLEL].skew_ns > ST_SKEW_LIMIT * solo_ns(round, row->reference);
+}
+
 static double memory_factor(const st_probe_row *row, const st_round *round) {
     const st_beside_sample *c = &round->beside[ST_CONTROL_BANDWIDTH];
-    if (!c->solo_ns[0]) return NAN;
+    if (!c->solo_ns[0] || is_late(row, round)) return NAN;
     double reading[2], solo[2], slow[2], none[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
         solo[i] = solo_ns(round, i);
@@ -83,18 +87,9 @@ static double memory_factor(const st_probe_row *row, const st_round *round) {
     return st_account_memory(solo, reading, slow, none, row->reference);
 }
 
-/* Whether any round's sides were submitted so far apart that it shows. */
-static bool is_late(const st_probe_row *row) {
-    bool late = false;
-    for (size_t i = 0; i < row->n_rounds && !late; i++) {
-        const st_round *round = &row->rounds[i];
-        late = (double)round->arms[ST_ARM_PARALLEL].skew_ns > ST_SKEW_LIMIT * solo_ns(round, row->reference);
-    }
-    return late;
-}
-
 static double late_factor(const st_probe_row *row, const st_round *round) {
     const st_sample *both = &round->arms[ST_ARM_PARALLEL];
+    if (!is_late(row, round)) return NAN;
     const double solo[2] = {solo_ns(round, 0), solo_ns(round, 1)}, slow[2] = {1, 1}, none[2] = {0, 0};
     double behind[2] = {0, 0};
     behind[both->second] = (double)both->skew_ns;
@@ -133,13 +128,13 @@ typedef struct account {
     unsigned *process;
 } account;
 
-/* The interval over the rounds in which it is known; *n is how many these are. */
-static int interval_of(account *a, const st_probe_row *row, account_fn fn, st_interval *out, size_t *n,
-                       stretto_error *err) {
+/* The interval over the rounds in which `where` is known; *n is how many these are. */
+static int interval_of(account *a, const st_probe_row *row, account_fn fn, account_fn where, st_interval *out,
+                       size_t *n, stretto_error *err) {
     *n = 0;
     for (size_t i = 0; i < row->n_rounds; i++) {
+        if (isnan(where(row, &row->rounds[i]))) continue;
         double value = fn(row, &row->rounds[i]);
-        if (isnan(value)) continue;
         a->values[*n] = value;
         a->process[(*n)++] = row->rounds[i].process;
     }
@@ -150,8 +145,9 @@ static int account_of(account *a, const st_probe_row *row, account_fn factor, ac
                       stretto_error *err) {
     size_t n;
     *out = (st_account){0};
-    int code = interval_of(a, row, factor, &out->factor, &n, err);
-    if (code == STRETTO_OK && n) code = interval_of(a, row, margin, &out->margin, &n, err);
+    int code = interval_of(a, row, factor, factor, &out->factor, &n, err);
+    if (code == STRETTO_OK && n) code = interval_of(a, row, margin, factor, &out->margin, &n, err);
+    if (code == STRETTO_OK && n) code = interval_of(a, row, st_round_overlap, factor, &out->seen, &n, err);
     out->known = n > 0 && code == STRETTO_OK;
     return code;
 }
@@ -253,8 +249,8 @@ static int controls_of(account *a, st_probe_row *row, stretto_error *err) {
 static int warm_of(account *a, st_probe_row *row, stretto_error *err) {
     size_t n;
     if (!(row->beside & 1u << ST_BESIDE_WARM)) return STRETTO_OK;
-    int code = interval_of(a, row, warm_factor, &row->warm, &n, err);
-    if (code == STRETTO_OK && n) code = interval_of(a, row, warm_gain, &row->warm_gain, &n, err);
+    int code = interval_of(a, row, warm_factor, warm_factor, &row->warm, &n, err);
+    if (code == STRETTO_OK && n) code = interval_of(a, row, warm_gain, warm_factor, &row->warm_gain, &n, err);
     row->has_warm = n > 0 && code == STRETTO_OK;
     return code;
 }
@@ -266,8 +262,7 @@ int st_account_row(st_probe_row *row, const st_estimate_options *options, strett
     if (code == STRETTO_OK && !row->one_unit)
         code = account_of(&a, row, row->k ? batch_factor : memory_factor, row->k ? batch_margin : memory_margin,
                           &row->memory, err);
-    row->late.known = false;
-    if (code == STRETTO_OK && !row->one_unit && !row->k && is_late(row))
+    if (code == STRETTO_OK && !row->one_unit && !row->k)
         code = account_of(&a, row, late_factor, late_margin, &row->late, err);
     if (code == STRETTO_OK) code = warm_of(&a, row, err);
     account_close(&a);

@@ -102,31 +102,49 @@ static bool cause_process(st_probe_row *row, const st_probe_record *record) {
     return true;
 }
 
+typedef char tolerance_text[48];
+
+/* How far off an end may be, where that is more than usual; returns out. */
+static const char *tolerance_say(tolerance_text out, const st_probe_row *row) {
+    out[0] = '\0';
+    if (row->class_tolerance > ST_END_TOLERANCE)
+        snprintf(out, sizeof(tolerance_text), ", give or take the %.0f %% that these times vary by",
+                 100 * row->class_tolerance);
+    return out;
+}
+
 static bool cause_fifo(st_probe_row *row) {
     size_t a_first = row->classes[ST_CLASS_A_FIRST], b_first = row->classes[ST_CLASS_B_FIRST], n = row->n_rounds;
     size_t both = a_first + b_first;
     if (2 * both < n) return false;
     unsigned last = a_first >= b_first; /* the side that mostly waits */
     size_t most = last ? a_first : b_first;
+    tolerance_text within;
     if (10 * most >= 9 * both)
-        evidence_set(row, ST_CAUSE_FIFO, "%s ends when %s + %s would, %s at its solo time, in %.0f %% of rounds",
-                     row->name[last], row->name[0], row->name[1], row->name[!last], percent(most, n));
+        evidence_set(row, ST_CAUSE_FIFO, "%s ends when %s + %s would, %s at its solo time, in %.0f %% of rounds%s",
+                     row->name[last], row->name[0], row->name[1], row->name[!last], percent(most, n),
+                     tolerance_say(within, row));
     else
         evidence_set(row, ST_CAUSE_FIFO,
-                     "one ends at its solo time, the other at the sum: %s last in %.0f %% of rounds, %s in %.0f %%",
-                     row->name[0], percent(b_first, n), row->name[1], percent(a_first, n));
+                     "one ends at its solo time, the other at the sum: %s last in %.0f %% of rounds, %s in %.0f %%%s",
+                     row->name[0], percent(b_first, n), row->name[1], percent(a_first, n), tolerance_say(within, row));
     return true;
 }
 
 /* One thread submits both, and the first step takes the core from it, say: a queue by its shape, but nobody waits in
- * one. */
+ * one. Where most rounds are so, and lose by it most of what they lose. */
 static bool cause_late(st_probe_row *row) {
     const st_account *late = &row->late;
-    if (!late->known || late->margin.lo <= 0 || row->overlap.value >= ST_OVERLAP_FULL) return false;
-    evidence_set(row, ST_CAUSE_LATE,
-                 "one side is submitted %.3g ms after the other (median; in %.0f %% of rounds more than 5 %% of the "
-                 "shorter): that alone would leave an overlap of %.2f, measured %.2f",
-                 row->skew_ns / 1e6, percent(row->n_skewed, row->n_rounds), late->factor.value, row->overlap.value);
+    if (!late->known || 2 * row->n_skewed < row->n_rounds) return false;
+    if (late->margin.lo <= 0 || late->seen.value >= ST_OVERLAP_FULL) return false;
+    char others[64] = "";
+    if (row->memory.known)
+        snprintf(others, sizeof others, "; where both start together it is %.2f", row->memory.seen.value);
+    evidence_set(
+        row, ST_CAUSE_LATE,
+        "in %.0f %% of rounds one side is submitted more than 5 %% of the shorter later than the other (median "
+        "of all %.3g ms): that alone would leave them an overlap of %.2f, measured %.2f%s",
+        percent(row->n_skewed, row->n_rounds), row->skew_ns / 1e6, late->factor.value, late->seen.value, others);
     return true;
 }
 
@@ -140,10 +158,11 @@ static bool arithmetic_overlaps(const st_probe_row *row) {
  */
 static bool cause_sliced(st_probe_row *row) {
     size_t sliced = row->classes[ST_CLASS_SLICED];
+    tolerance_text within;
     if (2 * sliced < row->n_rounds || arithmetic_overlaps(row)) return false;
     evidence_set(row, ST_CAUSE_TIME_SLICED,
-                 "%s ends at twice its solo time, the other when both in a row would, in %.0f %% of rounds",
-                 row->name[row->reference], percent(sliced, row->n_rounds));
+                 "%s ends at twice its solo time, the other when both in a row would, in %.0f %% of rounds%s",
+                 row->name[row->reference], percent(sliced, row->n_rounds), tolerance_say(within, row));
     return true;
 }
 
@@ -171,13 +190,13 @@ static bool cause_bandwidth(st_probe_row *row) {
     if (!memory->known || !arithmetic_overlaps(row)) return false;
     double rate = common_rate(row);
     bool reached = stretched(row) && rate >= AT_BANDWIDTH * bandwidth->parallel_rate;
-    if (!reached && (memory->margin.lo <= 0 || row->overlap.value >= ST_OVERLAP_FULL)) return false;
+    if (!reached && (memory->margin.lo <= 0 || memory->seen.value >= ST_OVERLAP_FULL)) return false;
     evidence_set(row, ST_CAUSE_BANDWIDTH,
                  "together they read %.1f of the %.1f GB/s that streaming on both gives; reading takes %.2f and %.2f "
                  "times as long beside reading, and they read for %.0f and %.0f %% of their time: that would leave an "
                  "overlap of %.2f, measured %.2f; arithmetic alone overlaps %.2f",
                  rate, bandwidth->parallel_rate, bandwidth->slowdown[0], bandwidth->slowdown[1],
-                 reading_percent(row, 0), reading_percent(row, 1), memory->factor.value, row->overlap.value,
+                 reading_percent(row, 0), reading_percent(row, 1), memory->factor.value, memory->seen.value,
                  row->controls[ST_CONTROL_COMPUTE].overlap.value);
     return true;
 }
@@ -259,7 +278,8 @@ static void controls_text(st_buf *out, const st_probe_row *row) {
     if (c[ST_CONTROL_BANDWIDTH].n_rounds)
         st_buf_printf(out, ", reading alone %.2f", c[ST_CONTROL_BANDWIDTH].overlap.value);
     if (row->memory.known)
-        st_buf_printf(out, ", sharing memory would leave %.2f of %.2f", row->memory.factor.value, row->overlap.value);
+        st_buf_printf(out, ", sharing memory would leave %.2f of %.2f", row->memory.factor.value,
+                      row->memory.seen.value);
     if (row->has_warm) st_buf_printf(out, ", the pair with caches warm %.2f", row->warm.value);
 }
 

@@ -145,10 +145,12 @@ typedef struct st_control_result {
     st_interval overlap;
 } st_control_result;
 
-/* A factor that one thing alone would leave (or, of a batch, give), and whether that is most of what is seen. */
+/* A factor that one thing alone would leave (or, of a batch, give), and whether that is most of what is seen; over the
+ * rounds that it can be told of. */
 typedef struct st_account {
     bool known; /* else nothing below is valid */
     st_interval factor;
+    st_interval seen;   /* the row's own factor in the same rounds */
     st_interval margin; /* what it accounts for less half of what is to be accounted for, of the same rounds, in the
                            factor's measure: above 0 it is the larger part */
 } st_account;
@@ -193,11 +195,13 @@ typedef struct st_probe_row {
     double skew_ns;                 /* median */
     size_t n_outliers, n_skewed;    /* rounds with the flag */
     size_t classes[ST_CLASS_COUNT]; /* rounds in each */
+    double class_tolerance;         /* of the classes of one device */
     unsigned flags;                 /* enum st_row_flag */
     st_control_result controls[ST_CONTROL_COUNT];
-    st_account memory; /* the overlap factor that the bandwidth both share would leave; of a batch what reading the
-                          weights once would give */
-    st_account late;   /* the overlap factor that the late submission of one side would leave; not of a batch */
+    st_account memory; /* the overlap factor that the bandwidth both share would leave, where both sides start
+                          together; of a batch what reading the weights once would give */
+    st_account late;   /* the overlap factor that a late submission of one side would leave, in the rounds that have
+                          one; not of a batch */
     enum st_overlap verdict;
     uint64_t rounds_needed; /* when undecided: how many more would decide, or ST_ROUNDS_NEVER */
     enum st_cause cause;

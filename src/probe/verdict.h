@@ -33,7 +33,8 @@ bool st_cause_wants_unpinned(const st_probe_row *row);
 void st_classes_count(st_probe_row *row);
 
 /* The class of one parallel arm whose sides ended at end[2] after the common start, where alone they take solo[2] and a
- * serial device would end both at `sum`. 5 % tolerance; where several fit, the closest. */
-enum st_class st_classify(const double end[2], const double solo[2], double sum);
+ * serial device would end both at `sum`. 5 % tolerance, of the classes of one device (a_first, b_first, sliced)
+ * `device` or that, whichever is more; where several fit, the closest. */
+enum st_class st_classify(const double end[2], const double solo[2], double sum, double device);
 
 #endif

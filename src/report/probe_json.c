@@ -193,6 +193,7 @@ static void set_pair_numbers(json_t **object, const st_probe_row *row) {
     }
     if (row->has_unpinned) st_json_set(object, "overlap_factor_unpinned", st_json_interval(&row->unpinned));
     st_json_set(object, "classes", classes(row));
+    st_json_set(object, "class_tolerance", st_json_real(row->class_tolerance));
 }
 
 static void set_numbers(json_t **object, const st_probe_row *row) {
