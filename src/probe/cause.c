@@ -102,7 +102,7 @@ static bool cause_process(st_probe_row *row, const st_probe_record *record) {
     return true;
 }
 
-typedef char tolerance_text[48];
+typedef char tolerance_text[64];
 
 /* How far off an end may be, where that is more than usual; returns out. */
 static const char *tolerance_say(tolerance_text out, const st_probe_row *row) {
@@ -316,14 +316,14 @@ static void cause_batch(st_probe_row *row) {
     }
     char gain[80] = "";
     if (memory->known)
-        snprintf(gain, sizeof gain, "; reading once alone would gain %.2f of the measured %.2f", memory->factor.value,
+        snprintf(gain, sizeof gain, "; reading once alone would gain %.2f, measured %.2f", memory->factor.value,
                  row->overlap.value);
     double reached = row->controls[ST_CONTROL_BANDWIDTH].n_rounds ? row->controls[ST_CONTROL_BANDWIDTH].solo_rate[0]
                                                                   : row->peak_gb_per_s;
     if (memory->known && memory->margin.lo > 0 && row->overlap.lo >= ST_OVERLAP_THRESHOLD)
         evidence_set(row, ST_CAUSE_READ_ONCE,
                      "one token reads %.1f of the %.1f GB/s that streaming gives, so that reading once alone would "
-                     "gain %.2f of the measured %.2f; %u in one call read %.1f GB/s and do %.1f Gmac/s, one does %.1f",
+                     "gain %.2f, measured %.2f; %u in one call read %.1f GB/s and do %.1f Gmac/s, one does %.1f",
                      reads[0], reached, memory->factor.value, row->overlap.value, row->k, reads[1], does[1], does[0]);
     else
         evidence_set(row, ST_CAUSE_UNEXPLAINED,

@@ -308,7 +308,7 @@ static void a_rough_queue_is_a_queue(void **state) {
             r.setup.limits.rounds = 60;
             st_probe_row *row = rig_run(&r);
             assert_in_range(row->class_tolerance * 1000, 60, 150);
-            found += row->cause == causes[kind];
+            found += row->cause == causes[kind] && strstr(row->evidence, " % that these times vary by") != NULL;
             rig_close(&r);
         }
         assert_in_range(found, 19, 20);
@@ -481,7 +481,7 @@ static void a_batch_that_reads_once_says_so(void **state) {
         assert_int_equal(row->cause, known ? ST_CAUSE_READ_ONCE : ST_CAUSE_UNEXPLAINED);
         assert_string_equal(row->evidence,
                             known ? "one token reads 10.0 of the 12.0 GB/s that streaming gives, so that reading "
-                                    "once alone would gain 0.83 of the measured 0.80; 4 in one call read 6.2 GB/s and "
+                                    "once alone would gain 0.83, measured 0.80; 4 in one call read 6.2 GB/s and "
                                     "do 25.0 Gmac/s, one does 10.0"
                                   : "4 single calls take 20 ms, one call of 4 tokens 8; 10.0 GB/s alone, "
                                     "6.2 in one call");
