@@ -64,12 +64,25 @@ static int measure_costs(plan_work *w, stretto_error *err) {
     return rc ? rc : plan_meter_costs(w->meter, &w->costs, err);
 }
 
+/* What is read is of other chunks and units than these options would make. */
+static int check_source(const plan_options *o, stretto_error *err) {
+    const session_options *s = &o->session;
+    const char *source = o->costs ? "--costs" : o->probe ? "--probe" : NULL;
+    if (!source) return STRETTO_OK;
+    if (o->check) return st_fail(err, STRETTO_E_USAGE, "--check runs what it has measured: no %s beside it", source);
+    if (o->costs && o->probe) return st_fail(err, STRETTO_E_USAGE, "give either --costs or --probe, not both");
+    const char *given = s->model     ? "-m"
+                        : s->like    ? "--like"
+                        : s->units   ? "--units"
+                        : s->chunks  ? "--chunks"
+                        : s->threads ? "--threads"
+                                     : NULL;
+    if (!given) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_USAGE, "nothing is measured with %s: no %s beside it", source, given);
+}
+
 static int get_costs(plan_work *w, stretto_error *err) {
     const plan_options *o = w->o;
-    if (o->check && (o->costs || o->probe))
-        return st_fail(err, STRETTO_E_USAGE, "--check runs what it has measured: no %s beside it",
-                       o->costs ? "--costs" : "--probe");
-    if (o->costs && o->probe) return st_fail(err, STRETTO_E_USAGE, "give either --costs or --probe, not both");
     int rc = o->costs   ? read_costs(w, o->costs, false, err)
              : o->probe ? read_costs(w, o->probe, true, err)
                         : measure_costs(w, err);
@@ -85,34 +98,44 @@ static st_origin origin_of(const plan_work *w) {
     return origin;
 }
 
-static int put_json(st_sink *sink, json_t *value, stretto_error *err) {
-    st_buf text = {0};
-    st_json_write(&text, value, false);
-    int rc = text.failed ? st_fail_memory(err, "a file", text.len) : st_sink_put(sink, &text, err);
-    st_buf_free(&text);
-    return rc;
+/* Puts the text and frees it. One that fails keeps none of the others from being written: the first failure stays in
+ * err. */
+static int put(st_sink *sink, st_buf *text, int before, stretto_error *err) {
+    stretto_error own = {0};
+    int rc = st_sink_put(sink, text, &own);
+    st_buf_free(text);
+    return before || !rc ? before : st_fail(err, rc, "%s", own.text);
 }
 
-static int put_page(plan_work *w, const st_origin *origin, stretto_error *err) {
+static int put_json(st_sink *sink, json_t *value, int before, stretto_error *err) {
+    st_buf text = {0};
+    st_json_write(&text, value, false);
+    return put(sink, &text, before, err);
+}
+
+static int put_page(plan_work *w, const st_origin *origin, int before, stretto_error *err) {
     st_buf text = {0};
     st_plan_html(&text, &w->choice, &w->costs, origin);
-    int rc = st_sink_put(w->page_file, &text, err);
-    st_buf_free(&text);
-    return rc;
+    return put(w->page_file, &text, before, err);
+}
+
+static int put_costs(const plan_work *w, stretto_error *err) {
+    return w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), STRETTO_OK, err) : STRETTO_OK;
 }
 
 static int write_files(plan_work *w, stretto_error *err) {
     st_origin origin = origin_of(w);
-    int rc = w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), err) : STRETTO_OK;
-    if (!rc && w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), err);
-    if (!rc && w->page_file) rc = put_page(w, &origin, err);
-    if (rc || !w->schedule_file) return rc;
-    if (w->choice.n_possible == 0) return st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
+    int rc = put_costs(w, err);
+    if (w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), rc, err);
+    if (w->page_file) rc = put_page(w, &origin, rc, err);
+    if (!w->schedule_file) return rc;
+    if (w->choice.n_possible == 0)
+        return rc ? rc : st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
     const st_choice_row *best = &w->choice.rows[0];
     json_t *schedule = st_schedule_json(&best->schedule);
     st_json_set(&schedule, "workload", st_workload_json(&w->workload));
     st_json_set(&schedule, "predicted", st_predicted_json(&best->result, &best->schedule));
-    return put_json(w->schedule_file, schedule, err);
+    return put_json(w->schedule_file, schedule, rc, err);
 }
 
 static int show(plan_work *w, stretto_error *err) {
@@ -155,6 +178,17 @@ static int check(plan_work *w, stretto_error *err) {
     return checked || !rc ? checked : st_fail(err, rc, "%s", why.text);
 }
 
+/* A table by hand is worth more than what is made of it. */
+static int spare_input(const plan_work *w, stretto_error *err) {
+    const char *input = w->o->costs ? w->o->costs : w->o->probe;
+    st_sink *const made[] = {w->schedule_file, w->trace_file, w->page_file};
+    for (size_t i = 0; input && i < sizeof made / sizeof *made; i++) {
+        if (made[i] && st_sink_replaces(made[i], input))
+            return st_fail(err, STRETTO_E_USAGE, "%.200s is read: a result cannot replace it", input);
+    }
+    return STRETTO_OK;
+}
+
 static int plan(plan_work *w, stretto_error *err) {
     set_task(w);
     int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
@@ -163,8 +197,11 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc && w->o->html) rc = st_sink_open(&w->page_file, w->o->html, err);
     st_sink *const sinks[] = {w->schedule_file, w->costs_file, w->trace_file, w->page_file};
     if (!rc) rc = cli_sinks_differ(sinks, sizeof sinks / sizeof *sinks, err);
+    if (!rc) rc = check_source(w->o, err);
+    if (!rc) rc = spare_input(w, err);
     if (!rc) rc = get_costs(w, err);
-    if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, err);
+    if (!rc) rc = put_costs(w, err); /* whatever happens while the schedules are simulated */
+    if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, w->cx->stop, err);
     stretto_error stopped = {0};
     int checked = !rc && w->o->check ? check(w, &stopped) : STRETTO_OK;
     if (!rc) rc = show(w, err);

@@ -172,11 +172,13 @@ int run_setup_place(const run_setup *setup, session *s, stretto_error *err) {
 static int take_best(run_setup *setup, const st_choice *choice, const st_costs *costs, const st_workload *all, cli *cx,
                      stretto_error *err) {
     st_sim_result result;
+    st_sim_options options = {.seed = choice->seed, .cancel = cx->stop};
     setup->schedule = choice->rows[0].schedule;
-    int rc = st_simulate(&result, costs, &setup->schedule, all, &(st_sim_options){.seed = choice->seed}, err);
-    if (rc) return rc;
-    setup->expected =
-        (run_expected){.there = true, .for_known = true, .workload = *all, .rates = run_rates_predicted(&result)};
+    int rc = st_simulate(&result, costs, &setup->schedule, all, &options, err);
+    if (rc && rc != STRETTO_E_INPUT) return rc;
+    if (!rc) /* else there are too many for a prediction */
+        setup->expected =
+            (run_expected){.there = true, .for_known = true, .workload = *all, .rates = run_rates_predicted(&result)};
     st_sim_result_free(&result);
     if (!setup->o->quiet) cli_note(cx, "schedule: %s", choice->reason[0] ? choice->reason : choice->rows[0].title);
     return STRETTO_OK;
@@ -196,7 +198,7 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     if (!rc) rc = plan_meter_turns(meter, err);
     if (!rc) rc = plan_meter_costs(meter, &costs, err);
     plan_meter_close(meter);
-    if (!rc) rc = st_choose(&choice, &costs, &in_flight, goal, setup->o->seed, err);
+    if (!rc) rc = st_choose(&choice, &costs, &in_flight, goal, setup->o->seed, s->cx->stop, err);
     if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");
     if (!rc) rc = take_best(setup, &choice, &costs, workload, s->cx, err);
     st_choice_free(&choice);

@@ -55,6 +55,7 @@ typedef struct chooser {
     const st_workload *workload;
     st_choice *out;
     uint64_t seed;
+    const atomic_bool *cancel;
     unit_set *sets; /* [n_sets] owned, room for SETS_MAX */
     uint32_t n_sets;
     stretto_error *err;
@@ -104,7 +105,9 @@ static uint32_t best_micro_batch(chooser *c, const st_schedule *s) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         st_sim_result result;
         tried.micro_batch = sizes[i];
-        if (st_simulate(&result, c->costs, &tried, &prompt, &(st_sim_options){.seed = c->seed}, NULL)) continue;
+        if (st_simulate(&result, c->costs, &tried, &prompt, &(st_sim_options){.seed = c->seed, .cancel = c->cancel},
+                        NULL))
+            continue;
         if (result.ttft_ns < least * (1 - 1e-9)) least = result.ttft_ns, best = sizes[i];
         st_sim_result_free(&result);
         if (sizes[i] >= prompt.prompt) break;
@@ -117,7 +120,7 @@ static void predict(chooser *c, st_choice_row *row) {
     stretto_error why = {0};
     st_sim_result_free(&row->result);
     row->possible = false;
-    st_sim_options options = {.seed = c->seed, .record = true}; /* for the critical path */
+    st_sim_options options = {.seed = c->seed, .record = true, .cancel = c->cancel}; /* for the critical path */
     int code = st_simulate(&row->result, c->costs, &row->schedule, c->workload, &options, &why);
     free(row->result.events);
     row->result.events = NULL;
@@ -266,7 +269,8 @@ static void add_drafts_on(chooser *c, uint32_t unit, enum st_draft draft, uint32
             snprintf(s.draft_model, sizeof s.draft_model, "draft");
         }
         bool first = longest == 1;
-        int code = st_simulate(&result, c->costs, &s, c->workload, &(st_sim_options){.seed = c->seed}, NULL);
+        int code = st_simulate(&result, c->costs, &s, c->workload,
+                               &(st_sim_options){.seed = c->seed, .cancel = c->cancel}, NULL);
         if (code == STRETTO_OK && st_goal_score(c->out->goal, &result) < least) {
             least = st_goal_score(c->out->goal, &result);
             best = s;
@@ -411,7 +415,7 @@ static double overlapping_score(chooser *c, double overlap, const st_choice_row 
         if (!st_schedule_overlaps(&row->schedule)) continue;
         tried++;
         st_sim_result result;
-        st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed};
+        st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed, .cancel = c->cancel};
         if (st_simulate(&result, c->costs, &row->schedule, c->workload, &options, NULL)) continue;
         double score = st_goal_score(c->out->goal, &result);
         if (score < best) best = score, *which = row;
@@ -497,23 +501,22 @@ static void decide(chooser *c) {
 }
 
 int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
-              stretto_error *err) {
+              const atomic_bool *cancel, stretto_error *err) {
     *out = (st_choice){.goal = goal, .workload = *workload, .seed = seed};
     if (workload->streams == 0 || workload->streams > ST_PLAN_STREAMS_MAX || workload->prompt == 0 ||
         workload->generate == 0)
         return st_fail(err, STRETTO_E_USAGE, "a plan wants 1 to %d streams, a prompt and something to generate",
                        ST_PLAN_STREAMS_MAX);
-    chooser c = {.costs = costs, .workload = workload, .out = out, .seed = seed, .err = err};
+    chooser c = {.costs = costs, .workload = workload, .out = out, .seed = seed, .cancel = cancel, .err = err};
     c.sets = calloc(SETS_MAX, sizeof *c.sets);
     if (!c.sets) return st_fail_memory(err, "the sets of units", SETS_MAX * sizeof *c.sets);
     add_rows(&c);
     free(c.sets);
-    if (c.code) {
-        st_choice_free(out);
-        return c.code;
-    }
-    decide(&c);
-    return STRETTO_OK;
+    if (!c.code) decide(&c);
+    if (!c.code && cancel && atomic_load_explicit(cancel, memory_order_relaxed))
+        c.code = st_fail(err, STRETTO_E_STOPPED, "interrupted while choosing a schedule");
+    if (c.code) st_choice_free(out);
+    return c.code;
 }
 
 int st_choose_again(st_choice *choice, const st_costs *costs, stretto_error *err) {

@@ -8,12 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_A_LOOK 4096 /* at the wish to stop */
+
 const char *const st_sim_what_names[] = {"prefill", "decode", "verify", "draft", "host", NULL};
 
 void st_sim_result_free(st_sim_result *result) {
     free(result->streams);
     free(result->events);
     *result = (st_sim_result){0};
+}
+
+static int too_long(stretto_error *err) {
+    return st_fail(err, STRETTO_E_INPUT, "more than %u events: too many streams, tokens or chunks to simulate",
+                   ST_SIM_STEPS_MAX);
+}
+
+/* At least so many events: a call has one in each chunk, and one at the host. */
+static uint64_t least_steps(const st_schedule *s, const st_workload *w) {
+    uint64_t batch = s->batch < w->streams ? s->batch : w->streams, tokens = 1 + s->longest_draft;
+    uint64_t decodes = (w->streams + batch - 1) / batch * ((w->generate - 1) / tokens);
+    return (decodes + (uint64_t)w->streams * w->prompt / s->micro_batch) * (s->n_chunks + 1u);
 }
 
 static int check(const st_costs *costs, const st_schedule *schedule, const st_workload *workload, uint32_t *unit_of,
@@ -28,7 +42,7 @@ static int check(const st_costs *costs, const st_schedule *schedule, const st_wo
     if (schedule->draft != ST_DRAFT_NONE && costs->acceptance[schedule->draft] < 0)
         return st_fail(err, STRETTO_E_INPUT, "how often a draft by %s is right is not known (\"acceptance\")",
                        st_draft_names[schedule->draft]);
-    return STRETTO_OK;
+    return least_steps(schedule, workload) > ST_SIM_STEPS_MAX ? too_long(err) : STRETTO_OK;
 }
 
 /* ---- numbers ---- */
@@ -93,6 +107,10 @@ static void sum_up(sim *s, const uint32_t *unit_of) {
 
 /* ---- all of it ---- */
 
+static bool stopped(const st_sim_options *o) {
+    return o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed);
+}
+
 static int run(sim *s, const uint32_t *unit_of) {
     s->out->n_streams = s->workload->streams;
     s->out->streams = calloc(s->out->n_streams, sizeof *s->out->streams);
@@ -100,7 +118,11 @@ static int run(sim *s, const uint32_t *unit_of) {
     st_rng_seed(&s->rng, s->options->seed);
     sim_units_init(s, unit_of);
     sim_flow_begin(s);
-    while (sim_step(s)) continue;
+    for (uint64_t turn = 1; sim_step(s); turn++) {
+        if (s->out->n_steps > ST_SIM_STEPS_MAX) return too_long(s->err);
+        if (turn % STEPS_A_LOOK == 0 && stopped(s->options))
+            return st_fail(s->err, STRETTO_E_STOPPED, "interrupted while simulating");
+    }
     if (s->code) return s->code;
     if (s->n_done != s->workload->streams)
         return st_fail(s->err, STRETTO_E_INTERNAL, "the simulation stood still with %u of %u streams done", s->n_done,

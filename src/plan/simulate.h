@@ -11,6 +11,8 @@
 
 #include "plan/cost.h"
 
+#include <stdatomic.h>
+
 /* Streams that are all handed over at time 0; those beyond what the schedule has in flight wait in order. */
 typedef struct st_workload {
     uint32_t streams;  /* at least 1 */
@@ -21,8 +23,11 @@ typedef struct st_workload {
 typedef struct st_sim_options {
     double slowdown; /* of everything beside everything, in place of the table's; 0: the table's */
     uint64_t seed;
-    bool record; /* keep the events, and find the critical path */
+    bool record;               /* keep the events, and find the critical path */
+    const atomic_bool *cancel; /* NULL: cannot be cancelled */
 } st_sim_options;
+
+#define ST_SIM_STEPS_MAX (1u << 24) /* events of one simulation: some seconds, and, recorded, 700 MB */
 
 enum st_sim_what {
     ST_SIM_PREFILL, /* with rows of prompts; decoding streams may share the call */
@@ -81,8 +86,9 @@ typedef struct st_sim_result {
     uint64_t n_steps; /* events that were simulated */
 } st_sim_result;
 
-/* STRETTO_E_INPUT when the table cannot say what the schedule costs, or it does not fit (st_costs_fit);
- * STRETTO_E_USAGE for an empty workload; STRETTO_E_MEMORY. *out is the caller's: st_sim_result_free. */
+/* STRETTO_E_INPUT when the table cannot say what the schedule costs, or it does not fit (st_costs_fit), or has more
+ * than ST_SIM_STEPS_MAX events; STRETTO_E_STOPPED after cancel; STRETTO_E_USAGE for an empty workload;
+ * STRETTO_E_MEMORY. *out is the caller's: st_sim_result_free. */
 int st_simulate(st_sim_result *out, const st_costs *costs, const st_schedule *schedule, const st_workload *workload,
                 const st_sim_options *options, stretto_error *err);
 void st_sim_result_free(st_sim_result *result); /* zeroed memory is fine */

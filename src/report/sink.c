@@ -24,8 +24,11 @@ static int sink_fail(const st_sink *sink, const char *what, stretto_error *err) 
     return st_fail(err, STRETTO_E_IO, "cannot %s %.300s: %s", what, sink->path, strerror(errno));
 }
 
+/* With the permissions of what it will replace. */
 static int temp_open(st_sink *sink) {
+    struct stat info;
     sink->fd = open(sink->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (sink->fd >= 0 && stat(sink->target, &info) == 0) (void)!fchmod(sink->fd, info.st_mode & 0777);
     return sink->fd;
 }
 
@@ -97,6 +100,12 @@ const char *st_sink_path(const st_sink *sink) {
 bool st_sink_same(const st_sink *a, const st_sink *b) {
     struct stat x, y;
     if (!*a->temp || !*b->temp || fstat(a->fd, &x) != 0 || fstat(b->fd, &y) != 0) return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool st_sink_replaces(const st_sink *sink, const char *path) {
+    struct stat x, y;
+    if (!*sink->temp || stat(sink->target, &x) != 0 || stat(path, &y) != 0) return false;
     return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 

@@ -12,7 +12,8 @@
 typedef struct st_sink st_sink;
 
 /* Makes sure that path can be written: a temporary file beside it is made, or, where path is a device or a pipe, it is
- * opened. An existing file is left as it is. STRETTO_E_IO names path and reason; STRETTO_E_MEMORY. */
+ * opened. An existing file is left as it is, and its permissions stay. STRETTO_E_IO names path and reason;
+ * STRETTO_E_MEMORY. */
 int st_sink_open(st_sink **out, const char *path, stretto_error *err);
 
 /* Makes text the content of path, all of it or, on failure, none (a device gets as much as it takes). May be called
@@ -24,6 +25,9 @@ const char *st_sink_path(const st_sink *sink);
 
 /* Whether both would replace the same file; devices and pipes take what several write. */
 bool st_sink_same(const st_sink *a, const st_sink *b);
+
+/* Whether path is the file that would be replaced. */
+bool st_sink_replaces(const st_sink *sink, const char *path);
 
 /* Removes what is temporary. NULL is fine. */
 void st_sink_close(st_sink *sink);

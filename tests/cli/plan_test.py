@@ -130,6 +130,56 @@ class Plan(support.CommandTest):
             self.assertEqual(result.returncode, FAILED, option)
             self.assertIn(b"/dev/full", result.stderr)
 
+    def test_one_output_that_takes_nothing_keeps_the_others(self):
+        paths = [os.path.join(self.folder.name, name) for name in ("costs.out", "trace.json", "plan.json")]
+        words = ["--save-costs", paths[0], "--trace", paths[1], "-o", paths[2], "--html", "/dev/full"]
+        result = support.run("plan", "--costs", self.write(TABLE), *words)
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn(b"/dev/full", result.stderr.splitlines()[-1])
+        self.assertIn(b"  best: ", result.stdout)
+        for path in paths:
+            self.assertGreater(os.path.getsize(path), 0, path)
+
+    def test_what_is_read_is_not_replaced(self):
+        table = self.write(TABLE)
+        for option in ("-o", "--html", "--trace"):
+            self.fails(USAGE, "plan", "--costs", table, option, table, says=[table, "is read"])
+        with open(table, encoding="utf-8") as file:
+            self.assertEqual(json.load(file), TABLE)
+        self.done("plan", "--costs", table, "--save-costs", table)
+        self.done("plan", "--costs", table)
+
+    def large(self):
+        """64 chunks on 16 units."""
+        return self.write(
+            {
+                "schema": "stretto-costs/1",
+                "chunks": [{"name": str(c)} for c in range(64)],
+                "units": [{"name": f"u{u}", "cores": [u]} for u in range(16)],
+                "costs": [
+                    {"chunk": str(c), "unit": f"u{u}", "decode_ns": 1000 + c} for c in range(64) for u in range(16)
+                ],
+            },
+            "large.json",
+        )
+
+    def test_interrupted_while_simulating(self):
+        costs = os.path.join(self.folder.name, "saved.json")
+        words = ["plan", "--costs", self.large(), "-k", "256", "-n", "1000", "--save-costs", costs]
+        process = subprocess.Popen([STRETTO, *words], stderr=subprocess.PIPE, env=support.environment())
+        while not os.path.exists(costs):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=20)[1]
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.done("plan", "--costs", costs)
+
+    def test_what_is_too_much_to_simulate(self):
+        got = self.done_json("plan", "--costs", self.large(), "-k", "256", "-p", "100000", "-n", "100000")
+        self.assertIsNone(got["best"])
+        self.assertTrue(any("too many streams, tokens or chunks" in s["why"] for s in got["schedules"]))
+
     def test_interrupted(self):
         """Whatever it is doing: it ends soon, and what was planned by then is shown."""
         for wait in (0.3, 2, 6):
@@ -147,6 +197,8 @@ class Plan(support.CommandTest):
         self.fails(USAGE, "plan", says="-m")
         table = self.write(TABLE)
         self.fails(USAGE, "plan", "--costs", table, "--probe", table, says="not both")
+        for option, value in (("-m", LLAMA), ("--units", "cpu:0"), ("--chunks", "4"), ("-t", "1"), ("--like", "smollm2-135m")):
+            self.fails(USAGE, "plan", "--costs", table, option, value, says=["--costs", "nothing is measured"])
         self.fails(USAGE, "plan", "--costs", table, "--for", "speed", says="latency")
         self.fails(USAGE, "plan", "--costs", table, "--acceptance", "0")
         self.fails(REFUSED, "plan", "--costs", self.write("{", "a.json"), says=["a.json", "line 1"])

@@ -19,7 +19,7 @@ static void table_of_a_machine(st_costs *costs, uint32_t n_chunks, double joined
 static st_choice choose(const st_costs *costs, st_workload workload, enum st_goal goal) {
     st_choice out;
     stretto_error err = {0};
-    if (st_choose(&out, costs, &workload, goal, 1, &err)) fail_msg("%s", err.text);
+    if (st_choose(&out, costs, &workload, goal, 1, NULL, &err)) fail_msg("%s", err.text);
     for (size_t i = 1; i < out.n_possible; i++) assert_true(out.rows[i - 1].score <= out.rows[i].score);
     for (size_t i = out.n_possible; i < out.n_rows; i++) assert_true(out.rows[i].why[0] != '\0');
     return out;
@@ -195,6 +195,22 @@ static void chosen_again_with_other_costs(void **state) {
     st_costs_free(&later);
 }
 
+static void a_wish_to_stop_ends_it(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    stretto_error err = {0};
+    atomic_bool cancel = true;
+    table_of_a_machine(&costs, 4, 600);
+    for (uint32_t tokens = 16; tokens < 100000; tokens *= 100) {
+        st_workload workload = {4, 1, tokens};
+        int rc = st_choose(&choice, &costs, &workload, ST_GOAL_THROUGHPUT, 1, &cancel, &err);
+        assert_int_equal(rc, STRETTO_E_STOPPED);
+        assert_null(choice.rows);
+    }
+    st_costs_free(&costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_wants_the_fastest_unit),
@@ -206,6 +222,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_into_memory_is_not_chosen),
         cmocka_unit_test(one_unit_has_no_other_to_share_with),
         cmocka_unit_test(chosen_again_with_other_costs),
+        cmocka_unit_test(a_wish_to_stop_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

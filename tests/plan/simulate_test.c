@@ -361,6 +361,31 @@ static void what_cannot_be_simulated_says_why(void **state) {
     st_costs_free(&costs);
 }
 
+/* What would take minutes and gigabytes is refused at once; what takes long can be cancelled. */
+static void a_simulation_is_bounded(void **state) {
+    (void)state;
+    st_costs costs;
+    st_sim_result out;
+    stretto_error err;
+    atomic_bool cancel = true;
+    table_make(&costs, 1, 1, (double[]){100});
+    st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, &costs, (uint32_t[]){0});
+    st_workload workload = {256, 1, 100000};
+    st_sim_options options = {.record = true};
+    assert_int_equal(st_simulate(&out, &costs, &s, &workload, &options, &err), STRETTO_E_INPUT);
+    assert_string_equal(err.text, "more than 16777216 events: too many streams, tokens or chunks to simulate");
+    assert_null(out.events);
+    workload = (st_workload){1, 1, 100000};
+    options.cancel = &cancel;
+    assert_int_equal(st_simulate(&out, &costs, &s, &workload, &options, &err), STRETTO_E_STOPPED);
+    assert_null(out.events);
+    cancel = false;
+    assert_int_equal(st_simulate(&out, &costs, &s, &workload, &options, &err), STRETTO_OK);
+    assert_int_equal(out.n_events, 200000);
+    st_sim_result_free(&out);
+    st_costs_free(&costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_is_a_chain),
@@ -381,6 +406,7 @@ int main(void) {
         cmocka_unit_test(a_model_drafts_while_its_last_draft_is_verified),
         cmocka_unit_test(a_model_that_reads_is_not_waited_for),
         cmocka_unit_test(what_cannot_be_simulated_says_why),
+        cmocka_unit_test(a_simulation_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

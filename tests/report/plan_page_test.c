@@ -116,7 +116,7 @@ static void hostile_names_stay_text(void **state) {
         snprintf(costs.units[u].name, sizeof costs.units[u].name, "%u%s", u, hostile);
     st_choice_free(&choice);
     stretto_error err = {0};
-    assert_int_equal(st_choose(&choice, &costs, &(st_workload){2, 1, 3}, ST_GOAL_THROUGHPUT, 1, &err), STRETTO_OK);
+    assert_int_equal(st_choose(&choice, &costs, &(st_workload){2, 1, 3}, ST_GOAL_THROUGHPUT, 1, NULL, &err), STRETTO_OK);
     assert_true(choice.n_possible > 0);
     snprintf(choice.rows[0].measured.why, sizeof choice.rows[0].measured.why, "%s", hostile);
     st_buf out = {0};
@@ -139,7 +139,7 @@ static void a_page_without_a_possible_schedule(void **state) {
     costs.memories[0] = (st_cost_memory){.name = "host", .bytes = 1000};
     for (uint32_t u = 0; u < costs.n_units; u++) costs.units[u].memory = 0;
     stretto_error err = {0};
-    assert_int_equal(st_choose(&choice, &costs, &(st_workload){1, 1, 3}, ST_GOAL_TTFT, 1, &err), STRETTO_OK);
+    assert_int_equal(st_choose(&choice, &costs, &(st_workload){1, 1, 3}, ST_GOAL_TTFT, 1, NULL, &err), STRETTO_OK);
     assert_int_equal(choice.n_possible, 0);
     st_buf out = {0};
     st_plan_html(&out, &choice, &costs, NULL);

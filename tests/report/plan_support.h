@@ -35,7 +35,7 @@ static inline void make(st_costs *costs, st_choice *choice, uint32_t streams, en
     }
     snprintf(costs->title, sizeof costs->title, "a model of four chunks");
     st_workload workload = {streams, 1, 11};
-    assert_int_equal(st_choose(choice, costs, &workload, goal, 1, &err), STRETTO_OK);
+    assert_int_equal(st_choose(choice, costs, &workload, goal, 1, NULL, &err), STRETTO_OK);
 }
 
 #endif
