@@ -11,7 +11,8 @@
 
 #define POINTS_MAX 12
 #define CALLS 3  /* decoding, of each turn */
-#define SELDOM 3 /* long calls come once in so many turns */
+#define SELDOM 3 /* long calls come once in so many turns, if they are not as long as a prompt or take longer than: */
+#define LONG_NS 1e9
 #define TURNS_LEAST 3
 #define TURNS 6
 #define TURNS_NS 20000000000ull /* after which the least are enough */
@@ -26,7 +27,8 @@ typedef struct point {
 typedef struct lane_meter {
     plan_rig rig;
     plan_samples times[ST_MAX_CHUNKS][POINTS_MAX];
-    plan_samples gap, between; /* of calls of one row */
+    double last_ns[POINTS_MAX]; /* of the last call */
+    plan_samples gap, between;  /* of calls of one row */
 } lane_meter;
 
 struct plan_meter {
@@ -101,9 +103,12 @@ static double text_ns(session *s) {
 /* ---- one lane ---- */
 
 static int keep_times(const plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
+    lane->last_ns[p] = 0;
     for (uint32_t c = 0; c < m->s->n_chunks; c++) {
-        int rc = plan_samples_add(&lane->times[c][p], plan_rig_ns(&lane->rig, c), err);
+        double ns = plan_rig_ns(&lane->rig, c);
+        int rc = plan_samples_add(&lane->times[c][p], ns, err);
         if (rc) return rc;
+        lane->last_ns[p] += ns;
     }
     return STRETTO_OK;
 }
@@ -123,11 +128,18 @@ static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_e
     return rc;
 }
 
+static uint32_t prompt_calls(const plan_meter *m, const lane_meter *lane, uint32_t p) {
+    uint32_t tokens = m->points[p].tokens, most = plan_texts_prompt(&m->texts[0]);
+    bool own = tokens == (m->workload.prompt < most ? m->workload.prompt : most);
+    if (tokens > 64 && (!own || lane->last_ns[p] > LONG_NS)) return m->turns % SELDOM == 0;
+    return tokens > 16 ? 1 : 2;
+}
+
 /* They walk through the prompt, turn after turn. */
 static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) {
     int rc = STRETTO_OK;
     for (uint32_t p = 0; p < m->n_points && !rc; p++) {
-        uint32_t tokens = m->points[p].tokens, n = tokens > 64 ? m->turns % SELDOM == 0 : tokens > 16 ? 1 : 2;
+        uint32_t tokens = m->points[p].tokens, n = prompt_calls(m, lane, p);
         for (uint32_t i = 0; i < n && !m->points[p].decodes && !rc; i++) {
             rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
             if (!rc) rc = keep_times(m, lane, p, err);
