@@ -306,8 +306,17 @@ static void settle(sim *s, uint32_t index) {
 
 /* ---- what the units tell ---- */
 
+/* A call waits for nothing any more but the way of its tokens, from where they were chosen to its first chunk. */
+static void feed(sim *s, uint32_t from, uint32_t index) {
+    double latency = boundary_ns(s, from, unit_of(s, &s->calls[index]), 0);
+    if (latency > 0)
+        sim_arrive(s, s->now_ns + latency, index, SIM_NONE);
+    else
+        release(s, index);
+}
+
 /* The call's last chunk has ended: calls that were waiting for its tokens can go, and the host looks at it. */
-static void computed(sim *s, uint32_t index) {
+static void computed(sim *s, uint32_t unit, uint32_t index) {
     for (uint32_t at = s->calls[index].shares; at != SIM_NONE && !s->code; at = s->shares[at].next) {
         sim_slot *slot = &s->slots[s->shares[at].slot];
         uint32_t fed = slot->fed;
@@ -315,7 +324,7 @@ static void computed(sim *s, uint32_t index) {
         if (fed == SIM_NONE || (s->shares[at].prompt && !s->shares[at].last)) continue;
         slot->fed = SIM_NONE;
         s->calls[fed].cause = s->calls[index].cause;
-        if (--s->calls[fed].unmet == 0) release(s, fed);
+        if (--s->calls[fed].unmet == 0) feed(s, unit, fed);
     }
     sim_enqueue(s, s->n_units, index);
 }
@@ -330,12 +339,14 @@ void sim_flow_done(sim *s, uint32_t unit, uint32_t index) {
         call->chunk++;
         pass_on(s, unit, index);
     } else {
-        computed(s, index);
+        computed(s, unit, index);
     }
 }
 
 void sim_flow_arrived(sim *s, const sim_arrival *arrival) {
-    if (arrival->call != SIM_NONE) {
+    if (arrival->call != SIM_NONE && s->calls[arrival->call].chunk == 0) {
+        release(s, arrival->call); /* it was fed */
+    } else if (arrival->call != SIM_NONE) {
         sim_enqueue(s, unit_of(s, &s->calls[arrival->call]), arrival->call);
     } else {
         sim_flow_submit(s, s->slots[arrival->slot].kv_cause);
