@@ -70,9 +70,11 @@ static void method_numbers(st_buf *out, const st_probe_record *record) {
         out, "- Timed: from the submission to the unit's stamp of the completion. Idle pools are asleep before it.\n"
              "- Overlap factor of a round = (Ta + Tb - Tparallel) / Ts, s the side that is faster alone: 1 is perfect, "
              "0 none, below 0 worse than serial. With the measured serial time in place of Ta + Tb it is the second "
-             "factor; with both from one queue, the third, which decides on one unit.\n"
-             "- Rows take turns of ten rounds; after twenty those that are undecided get four for one of the others.\n"
-             "- Medians over ");
+             "factor; with both from one queue, the third, which decides on one unit.\n");
+    if (!record->rounds)
+        st_buf_text(out, "- Rows take turns of ten rounds; after twenty those that are undecided get four for one of "
+                         "the others.\n");
+    st_buf_text(out, "- Medians over ");
     st_rows_rounds_text(out, record, record->rows, record->n_rows);
     st_buf_printf(out, "; 95 %% intervals by bootstrap over rounds; seed %llu.\n", (unsigned long long)record->seed);
 }

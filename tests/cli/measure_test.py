@@ -402,10 +402,30 @@ class Probe(support.CommandTest):
                 self.assertGreater(entry[name]["rounds"], 0)
                 self.assertGreater(entry[name]["rate"]["parallel"], 0)
                 self.assertLessEqual(entry[name]["overlap_factor"]["lo"], entry[name]["overlap_factor"]["hi"])
+        for row in got["pairs"]:
+            if "samples" in row:
+                self.check_controls(row)
+
+    def check_controls(self, row):
+        """Those of the row's own rounds: three on two units, reading alone in a batch, none on one unit."""
+        batch, two = "k" in row, row.get("unit_b") != row["unit_a"]
+        expected = {"bandwidth"} if batch else {"compute", "bandwidth", "clock"} if two else set()
+        self.assertEqual(set(row.get("controls", {})), expected)
+        told = {key for key in ("overlap_factor_memory", "overlap_factor_late") if key in row}
+        self.assertTrue(told if expected else not told)  # each round starts together or late
+        self.assertFalse(batch and told != {"overlap_factor_memory"})
+        for name in expected:
+            self.assertEqual(row["controls"][name]["rounds"], row["rounds"])
+            keys = ["solo_a_ns"] if batch else ["solo_a_ns", "solo_b_ns", "parallel_a_end_ns", "parallel_b_end_ns"]
+            for key in keys:
+                samples = row["samples"][f"{name}_{key}"]
+                self.assertEqual(len(samples), row["rounds"])
+                self.assertGreater(min(samples), 0)
 
     def test_quick_measures_the_rows_only(self):
         got = self.done_json("probe", "-m", LLAMA, "--quick", "--rounds", "2", "--pairs", "1,3")
         self.assertEqual((got["units"], got["controls"]), ([], []))
+        self.assertFalse([row for row in got["pairs"] if "controls" in row])
 
     def test_default_pairs_are_the_spikes_and_the_heaviest(self):
         chunks = self.done_json("inspect", LLAMA)["chunks"]
