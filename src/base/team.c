@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/team.h"
 
+#include "base/clock.h"
 #include "base/spin.h"
 
 void st_barrier_init(st_barrier *barrier, unsigned count) {
@@ -23,39 +24,75 @@ static inline void wait_turn(unsigned turn, st_ahead *ahead) {
     ahead->bytes -= ahead->bytes < LINE ? ahead->bytes : LINE;
 }
 
+/* Both ways of arriving say which counter to watch until it is *number, or has gone on: the difference stays right when
+ * counters wrap. */
+
 /* Two workers need no common counter: each counts its own arrivals on a line of its own (`arrived` of worker 0, `phase`
  * of worker 1) and watches the other's. Measured 64 ns a crossing where the general barrier takes 97. */
-static void pair_sync(st_barrier *barrier, unsigned id, st_ahead ahead) {
+static const atomic_uint *pair_arrive(st_barrier *barrier, unsigned id, unsigned *number) {
     atomic_uint *mine = id == 0 ? &barrier->arrived : &barrier->phase;
-    atomic_uint *other = id == 0 ? &barrier->phase : &barrier->arrived;
-    unsigned crossing = atomic_load_explicit(mine, memory_order_relaxed) + 1;
-    atomic_store_explicit(mine, crossing, memory_order_release);
-    /* The other may be one ahead already; the difference stays right when the counters wrap. */
-    for (unsigned turn = 0; (int)(atomic_load_explicit(other, memory_order_acquire) - crossing) < 0;)
-        wait_turn(turn++, &ahead);
+    *number = atomic_load_explicit(mine, memory_order_relaxed) + 1;
+    atomic_store_explicit(mine, *number, memory_order_release);
+    return id == 0 ? &barrier->phase : &barrier->arrived;
 }
 
 /* The last to arrive starts the next phase. A phase cannot end while one of the team is still on its way in, so the
- * number read before arriving is the one to wait on. */
-static void team_sync(st_barrier *barrier, st_ahead ahead) {
-    unsigned phase = atomic_load_explicit(&barrier->phase, memory_order_relaxed);
+ * number read before arriving is the one before that which is waited for. */
+static const atomic_uint *team_arrive(st_barrier *barrier, unsigned *number) {
+    *number = atomic_load_explicit(&barrier->phase, memory_order_relaxed) + 1;
     if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) + 1 == barrier->count) {
         atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&barrier->phase, phase + 1, memory_order_release);
-        return;
+        atomic_store_explicit(&barrier->phase, *number, memory_order_release);
     }
-    for (unsigned turn = 0; atomic_load_explicit(&barrier->phase, memory_order_acquire) == phase;)
-        wait_turn(turn++, &ahead);
+    return &barrier->phase;
+}
+
+static inline bool reached(const atomic_uint *counter, unsigned number) {
+    return (int)(atomic_load_explicit(counter, memory_order_acquire) - number) >= 0;
+}
+
+/* waited_ns, when not NULL, grows by the time that passes here. */
+static void wait_for(const atomic_uint *counter, unsigned number, st_ahead ahead, uint64_t *waited_ns) {
+    if (reached(counter, number)) return;
+    uint64_t since = waited_ns ? st_now_ns() : 0;
+    if (ahead.bytes > AHEAD_MOST) ahead.bytes = AHEAD_MOST;
+    for (unsigned turn = 0; !reached(counter, number);) wait_turn(turn++, &ahead);
+    if (waited_ns) *waited_ns += st_now_ns() - since;
+}
+
+static void team_sync(const st_worker *worker, st_ahead ahead, uint64_t *waited_ns) {
+    unsigned number;
+    if (worker->count == 1) return;
+    const atomic_uint *counter =
+        worker->count == 2 ? pair_arrive(worker->barrier, worker->id, &number) : team_arrive(worker->barrier, &number);
+    wait_for(counter, number, ahead, waited_ns);
 }
 
 void st_worker_sync_ahead(const st_worker *worker, st_ahead ahead) {
-    if (ahead.bytes > AHEAD_MOST) ahead.bytes = AHEAD_MOST;
-    if (worker->count == 2)
-        pair_sync(worker->barrier, worker->id, ahead);
-    else if (worker->count > 2)
-        team_sync(worker->barrier, ahead);
+    team_sync(worker, ahead, NULL);
+}
+
+void st_worker_sync_shared(const st_worker *worker, st_ahead ahead) {
+    team_sync(worker, ahead, worker->shares ? &worker->shares->of[worker->id].waited_ns : NULL);
 }
 
 void st_worker_sync(const st_worker *worker) {
-    st_worker_sync_ahead(worker, (st_ahead){NULL, 0});
+    team_sync(worker, (st_ahead){NULL, 0}, NULL);
+}
+
+void st_worker_share(const st_worker *worker, enum st_bound bound, uint32_t total, uint32_t *lo, uint32_t *hi) {
+    st_shares *shares = worker->shares;
+    if (!shares) {
+        st_worker_range(worker, total, lo, hi);
+        return;
+    }
+    if (worker->id == 0 && !shares->used) { /* once: the others read this line, too */
+        shares->used = true;
+        shares->bound = bound;
+    }
+    double begin = 0.0; /* summed up in the same order by the worker before, whose end this is */
+    for (unsigned id = 0; id < worker->id; id++) begin += shares->of[id].size[bound];
+    *lo = (uint32_t)(begin * total + 0.5);
+    *hi = worker->id + 1 == worker->count ? total
+                                          : (uint32_t)((begin + shares->of[worker->id].size[bound]) * total + 0.5);
 }

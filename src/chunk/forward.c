@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The forward of a chunk: transformer blocks over the rows of a batch, run by all workers of a team at once. Between two
- * syncs each worker writes only its own part: panels of rows in row-wise steps, strips of outputs in products, heads in
- * attention. */
+ * The forward of a chunk: transformer blocks over the rows of a batch, run by all workers of a team at once. Between
+ * two syncs each worker writes only its own part: panels of rows in row-wise steps, strips of outputs in products,
+ * heads in attention. */
 #include "chunk/forward.h"
 
 #include <string.h>
 
-/* What still has to be added to the hidden state: proj, normed by `norm` if there is one; then all is scaled. Settled by
- * the next row-wise step, which saves a sync. */
+/* What still has to be added to the hidden state: proj, normed by `norm` if there is one; then all is scaled. Settled
+ * by the next row-wise step, which saves a sync. */
 typedef struct pending {
     bool add;
     const float *norm;
@@ -111,8 +111,8 @@ static void settle(const st_forward *f, pending *p) {
 /* proj = matrix x rows. Ends with a sync, after which `next` is read. */
 static void project(const st_forward *f, const st_matrix *matrix, const st_rows *rows, st_ahead next) {
     st_product out = {.matrix = matrix, .y = f->s->proj, .ldy = f->s->d_stride};
-    st_products_run(f->kern, rows, &out, 1, f->worker);
-    st_worker_sync_ahead(f->worker, next);
+    st_products_run(f->kern, rows, &out, 1, f->worker, st_forward_bound(f));
+    st_worker_sync_shared(f->worker, next);
 }
 
 /* Whole blocks of the outputs of a gate, which are then quantized, and the strips that they are. */
@@ -124,7 +124,7 @@ typedef struct gate_share {
 static gate_share gate_share_of(const st_forward *f, const st_matrix *gate) {
     const uint32_t strips = st_matrix_strips(gate), block = ST_QBLOCK / ST_STRIP;
     gate_share s;
-    st_worker_range(f->worker, (strips + block - 1) / block, &s.lo, &s.hi);
+    st_worker_share(f->worker, st_forward_bound(f), (strips + block - 1) / block, &s.lo, &s.hi);
     s.first = s.lo * block;
     s.last = s.hi * block < strips ? s.hi * block : strips;
     return s;
@@ -138,7 +138,7 @@ static st_ahead gate_ahead(const st_forward *f, const st_matrix *gate) {
 
 static st_ahead matrix_ahead(const st_forward *f, const st_matrix *matrix) {
     st_product product = {.matrix = matrix};
-    return st_products_ahead(&product, 1, f->worker);
+    return st_products_ahead(&product, 1, f->worker, st_forward_bound(f));
 }
 
 /* What is read after layer i. */
@@ -147,28 +147,29 @@ static st_ahead layer_ahead(const st_forward *f, uint32_t i) {
     if (i == f->chunk->span.last) return f->chunk->head ? matrix_ahead(f, &m->head) : (st_ahead){NULL, 0};
     const st_layer *next = &m->layers[i + 1];
     st_product qkv[] = {{.matrix = &next->q}, {.matrix = &next->k}, {.matrix = &next->v}};
-    return st_products_ahead(qkv, next->kv_layer == i + 1 ? 3 : 1, f->worker);
+    return st_products_ahead(qkv, next->kv_layer == i + 1 ? 3 : 1, f->worker, st_forward_bound(f));
 }
 
-/* gate = act(gate_matrix x input) * by, quantized as the input of the next product; by is up_matrix x input where there is
- * one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync, after
- * which the matrix `next` is read. */
-static st_rows gated(const st_forward *f, const st_rows *input, const st_matrix *gate_matrix, const st_matrix *up_matrix,
-                     const float *by, size_t by_stride, const st_matrix *next) {
+/* gate = act(gate_matrix x input) * by, quantized as the input of the next product; by is up_matrix x input where there
+ * is one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync,
+ * after which the matrix `next` is read. */
+static st_rows gated(const st_forward *f, const st_rows *input, const st_matrix *gate_matrix,
+                     const st_matrix *up_matrix, const float *by, size_t by_stride, const st_matrix *next) {
     const uint32_t width = gate_matrix->rows;
     const gate_share s = gate_share_of(f, gate_matrix);
     st_product gate = {gate_matrix, f->s->gate, f->s->ff_stride}, up = {up_matrix, f->s->up, f->s->ff_stride};
-    st_rows rows = {.x = f->s->gate, .stride = f->s->ff_stride, .n = f->batch->n, .cols = width,
-                    .quant = f->s->quant_gate};
+    st_rows rows = {
+        .x = f->s->gate, .stride = f->s->ff_stride, .n = f->batch->n, .cols = width, .quant = f->s->quant_gate};
     if (s.first < s.last) {
         st_product_strips(f->kern, input, &gate, s.first, s.last);
         if (up_matrix) st_product_strips(f->kern, input, &up, s.first, s.last);
         uint32_t from = s.lo * ST_QBLOCK, to = s.hi * ST_QBLOCK < width ? s.hi * ST_QBLOCK : width;
         for (uint32_t row = 0; row < f->batch->n; row++)
-            f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + from, by + row * by_stride + from, to - from);
+            f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + from, by + row * by_stride + from,
+                          to - from);
         quantize_blocks(f, &rows, s.lo, s.hi);
     }
-    st_worker_sync_ahead(f->worker, matrix_ahead(f, next));
+    st_worker_sync_shared(f->worker, matrix_ahead(f, next));
     return rows;
 }
 
@@ -218,8 +219,15 @@ static void go_alone(st_forward *f) {
 
 void st_chunk_forward(const st_chunk *chunk, st_scratch *scratch, const st_batch *batch, const st_worker *worker) {
     const st_model *model = chunk->model;
-    st_forward f = {.chunk = chunk, .model = model, .kern = model->kern, .s = scratch, .batch = batch, .worker = worker,
-                    .x = batch->hidden, .norm = scratch->norm, .quant = scratch->quant};
+    st_forward f = {.chunk = chunk,
+                    .model = model,
+                    .kern = model->kern,
+                    .s = scratch,
+                    .batch = batch,
+                    .worker = worker,
+                    .x = batch->hidden,
+                    .norm = scratch->norm,
+                    .quant = scratch->quant};
     pending p = {.add = false};
     st_forward_angles(&f);
     if (batch->embed) st_forward_embed(&f);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The parts of a forward that its files share. Every function is called by all workers of the team; "ends with a sync" means that
- * what it wrote is then visible to all. */
+ * The parts of a forward that its files share. Every function is called by all workers of the team; "ends with a sync"
+ * means that what it wrote is then visible to all. */
 #ifndef ST_CHUNK_FORWARD_H
 #define ST_CHUNK_FORWARD_H
 
 #include "chunk/product.h"
 #include "chunk/scratch.h"
 
-/* A single row is not worth sharing: for row-wise steps every worker then does all of it in buffers of its own, which costs
- * no more time than to wait for one that does it, and saves a sync. `alone` says so; x, norm and quant are then this worker's. */
+/* A single row is not worth sharing: for row-wise steps every worker then does all of it in buffers of its own, which
+ * costs no more time than to wait for one that does it, and saves a sync. `alone` says so; x, norm and quant are then
+ * this worker's. */
 typedef struct st_forward {
     const st_chunk *chunk;
     const st_model *model;
@@ -21,6 +22,11 @@ typedef struct st_forward {
     float *norm;    /* [n][d_stride] */
     uint8_t *quant; /* panels of the widest row */
 } st_forward;
+
+/* What bounds the products of this batch. */
+static inline enum st_bound st_forward_bound(const st_forward *f) {
+    return f->batch->n == 1 ? ST_BOUND_MEMORY : ST_BOUND_ARITHMETIC;
+}
 
 /* Rows of `width` f32 at x as the input of a product, to be quantized into f->quant. */
 st_rows st_forward_rows(const st_forward *f, const float *x, size_t stride, uint32_t width, uint32_t n);

@@ -39,16 +39,17 @@ static share share_of(const st_matrix *matrix, uint32_t first, uint32_t lo, uint
     return s;
 }
 
-static void share_all(const st_product *products, uint32_t n, const st_worker *worker, uint32_t *lo, uint32_t *hi) {
+static void share_all(const st_product *products, uint32_t n, const st_worker *worker, enum st_bound bound,
+                      uint32_t *lo, uint32_t *hi) {
     uint32_t total = 0;
     for (uint32_t i = 0; i < n; i++) total += st_matrix_strips(products[i].matrix);
-    st_worker_range(worker, total, lo, hi);
+    st_worker_share(worker, bound, total, lo, hi);
 }
 
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
-                     const st_worker *worker) {
+                     const st_worker *worker, enum st_bound bound) {
     uint32_t lo, hi;
-    share_all(products, n_products, worker, &lo, &hi);
+    share_all(products, n_products, worker, bound, &lo, &hi);
     for (uint32_t i = 0, first = 0; i < n_products; i++) {
         share mine = share_of(products[i].matrix, first, lo, hi);
         if (mine.lo < mine.hi) st_product_strips(kern, rows, &products[i], mine.lo, mine.hi);
@@ -56,9 +57,10 @@ void st_products_run(const st_kern *kern, const st_rows *rows, const st_product 
     }
 }
 
-st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker) {
+st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker,
+                           enum st_bound bound) {
     uint32_t lo, hi;
-    share_all(products, n_products, worker, &lo, &hi);
+    share_all(products, n_products, worker, bound, &lo, &hi);
     for (uint32_t i = 0, first = 0; i < n_products; i++) {
         const st_matrix *m = products[i].matrix;
         share mine = share_of(m, first, lo, hi);

@@ -27,10 +27,11 @@ typedef struct st_product {
 
 /* This worker's share of several products of the same input: a contiguous range of all their strips. */
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
-                     const st_worker *worker);
+                     const st_worker *worker, enum st_bound bound);
 
 /* Where this worker's share begins: the strips of the first product that it has some of. */
-st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker);
+st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker,
+                           enum st_bound bound);
 
 /* Strips lo..hi-1 of one product. */
 void st_product_strips(const st_kern *kern, const st_rows *rows, const st_product *product, uint32_t lo, uint32_t hi);

@@ -130,7 +130,7 @@ ST_INLINE float lanes256_max(__m256 v) {
 /* Fetches what will be needed AHEAD bytes later than the block at p, of `bytes`. The hardware does so too, but not far
  * enough to keep up while a block is unpacked; measured: 10 to 30 % when the other core is busy. Running past the end
  * of the weights does no harm. */
-enum { AHEAD = 1024 };
+enum { AHEAD = 896 };
 ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
 #define LINE(at)                                                                                                       \
     if (bytes > (at)) _mm_prefetch((const char *)p + AHEAD + (at), _MM_HINT_T0);

@@ -45,8 +45,8 @@ static void check(const uint32_t *strips, uint32_t n, unsigned count) {
         seen s = {NULL, 0, 0};
         st_product products[MOST];
         for (uint32_t i = 0; i < n; i++) products[i] = (st_product){.matrix = &matrix[i], .y = (float *)(void *)&s};
-        st_products_run(&kern, &rows, products, n, &worker);
-        st_ahead ahead = st_products_ahead(products, n, &worker);
+        st_products_run(&kern, &rows, products, n, &worker, ST_BOUND_ARITHMETIC);
+        st_ahead ahead = st_products_ahead(products, n, &worker, ST_BOUND_ARITHMETIC);
         assert_ptr_equal(ahead.data, s.first);
         assert_int_equal(ahead.bytes, s.bytes);
         done += s.strips;
