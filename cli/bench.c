@@ -18,14 +18,16 @@ typedef struct rates {
 bench_test *bench_add(bench_list *list, const bench_test *like, uint32_t repetitions, stretto_error *err) {
     uint64_t *samples = calloc(repetitions, sizeof *samples);
     uint64_t *chunks = calloc((size_t)repetitions * like->n_chunks, sizeof *chunks);
+    double *reads = calloc((size_t)repetitions + 1, sizeof *reads);
     if (list->n == list->cap) {
         size_t cap = list->cap ? 2 * list->cap : 16;
         bench_test *more = realloc(list->tests, cap * sizeof *more);
         if (more) list->tests = more, list->cap = cap;
     }
-    if (!samples || !chunks || list->n == list->cap) {
+    if (!samples || !chunks || !reads || list->n == list->cap) {
         free(samples);
         free(chunks);
+        free(reads);
         st_fail_memory(err, "the samples", (unsigned long long)repetitions * (1 + like->n_chunks) * sizeof *samples);
         return NULL;
     }
@@ -33,6 +35,7 @@ bench_test *bench_add(bench_list *list, const bench_test *like, uint32_t repetit
     *t = *like;
     t->samples_ns = samples;
     t->chunks_ns = chunks;
+    t->reads = reads;
     snprintf(t->name, sizeof t->name, "%s%u", t->decode ? "tg" : "pp", t->tokens);
     if (t->depth) snprintf(t->name, sizeof t->name, "%s%u@d%u", t->decode ? "tg" : "pp", t->tokens, t->depth);
     return t;
@@ -42,6 +45,7 @@ void bench_free(bench_list *list) {
     for (size_t i = 0; i < list->n; i++) {
         free(list->tests[i].samples_ns);
         free(list->tests[i].chunks_ns);
+        free(list->tests[i].reads);
     }
     free(list->tests);
     *list = (bench_list){0};
@@ -82,6 +86,20 @@ double bench_token_ns(const bench_test *t) {
 
 double bench_chunk_ns(const bench_test *t, uint32_t chunk) {
     return median_ns(t->chunks_ns + chunk, t->n_samples, t->n_chunks) / t->tokens;
+}
+
+double bench_read_share(const bench_test *t, uint64_t bytes) {
+    double *shares = calloc(t->n_samples, sizeof *shares);
+    if (!shares) return 0;
+    bool read = true;
+    for (uint32_t i = 0; i < t->n_samples; i++) {
+        read = read && t->reads[i] > 0 && t->reads[i + 1] > 0;
+        double rate = (double)bytes * t->tokens / (double)t->samples_ns[i];
+        shares[i] = read ? rate / ((t->reads[i] + t->reads[i + 1]) / 2) : 0;
+    }
+    double share = read ? st_median(shares, t->n_samples) : 0;
+    free(shares);
+    return share;
 }
 
 void bench_head(cli *cx, const char *format, const session *s) {
@@ -132,11 +150,13 @@ static json_t *test_json(const bench_test *t) {
         st_json_append(&per_second, json_real(rate(t, (double)t->samples_ns[i])));
         st_json_append(&ns, json_integer((json_int_t)t->samples_ns[i]));
     }
+    json_t *reads = json_array();
+    for (uint32_t i = 0; i <= t->n_samples && t->reads[i] > 0; i++) st_json_append(&reads, json_real(t->reads[i]));
     json_t *speed =
         json_pack("{s:f, s:f, s:f, s:o}", "median", r.median, "min", r.min, "max", r.max, "samples", per_second);
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens",
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "name", t->name, "threads", (int)t->threads, "tokens",
                      (int)t->tokens, "depth", (int)t->depth, "tokens_per_s", speed, "samples_ns", ns, "chunks",
-                     chunks_json(t));
+                     chunks_json(t), "plain_read_gb_per_s", reads);
 }
 
 json_t *bench_json(const bench_list *list, const session *s, uint32_t repetitions) {

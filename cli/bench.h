@@ -13,6 +13,8 @@ typedef struct bench_test {
     uint32_t tokens, depth, threads;
     uint64_t *samples_ns; /* [repetitions] owned */
     uint64_t *chunks_ns;  /* [repetitions][n_chunks] what each chunk took of them; owned */
+    double *reads;        /* [repetitions + 1] GB/s of a plain read before each sample and after the last; 0: not
+                             measured; owned */
     uint32_t n_chunks;
     uint32_t n_samples;
 } bench_test;
@@ -29,6 +31,9 @@ void bench_free(bench_list *list);
 /* Medians, per token: of a test with at least one sample, and of one of its chunks. */
 double bench_token_ns(const bench_test *test);
 double bench_chunk_ns(const bench_test *test, uint32_t chunk);
+/* Of a test with at least one sample, in which a token moves `bytes`: median over the samples of the bytes a nanosecond
+ * over those of the plain reads before and after it; 0 where those were not measured. */
+double bench_read_share(const bench_test *test, uint64_t bytes);
 
 /* Text, md and csv are written a row at a time; json (nothing here) at the end. */
 void bench_head(cli *cx, const char *format, const session *s);

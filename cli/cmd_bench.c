@@ -73,16 +73,19 @@ static int run_test(bench_work *w, bench_test *t, stretto_error *err) {
     uint64_t ns;
     bench_test warm_up = *t;
     if (t->decode && warm_up.tokens > 8) warm_up.tokens = 8;
+    const bool reads = w->o->roofline && t->decode;
     int rc = time_once(w, &warm_up, &ns, err);
     while (!rc && t->n_samples < w->o->repetitions) {
         cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1,
                      w->o->repetitions);
-        rc = time_once(w, t, &ns, err);
+        if (reads) rc = roofline_read(&w->roof, &w->s, &t->reads[t->n_samples], err);
+        if (!rc) rc = time_once(w, t, &ns, err);
         if (rc) break;
         memcpy(t->chunks_ns + (size_t)t->n_samples * t->n_chunks, w->busy_ns, t->n_chunks * sizeof *w->busy_ns);
         t->samples_ns[t->n_samples++] = ns ? ns : 1;
     }
     cli_progress_end(w->cx);
+    if (reads && !rc) rc = roofline_read(&w->roof, &w->s, &t->reads[t->n_samples], err);
     return rc;
 }
 
@@ -259,7 +262,8 @@ const cli_command cmd_bench = {
              "With --roofline it first measures each unit's peaks: bytes read from memory, and multiply-adds on "
              "registers, as integer dot products and in f32 (macs/ns: multiply-adds a nanosecond). Then it shows what "
              "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
-             "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. "
+             "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. A decode test is "
+             "compared with plain reads in turns with its repetitions, since what memory gives changes with time. "
              "Without a model it measures the kernels of all types. In csv the tests are rows among the others.",
     .options = bench_table,
     .examples = bench_examples,

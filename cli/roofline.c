@@ -12,12 +12,23 @@
 #include <string.h>
 
 #define READ_PEAK "memory read"
+#define READ_PIECES 32 /* of the memory */
 #define PER_BYTE "GB/s"
 #define PER_OPERATION "macs/ns"
 
 static const char *const burn_names[ST_BURNS] = {[ST_BURN_DOTS] = "integer dots", [ST_BURN_F32] = "f32"};
 
+#define READ_TURN_NS 60000000u
+
+static void free_reads(roofline *roof) {
+    for (unsigned i = 0; i < CLI_LANES_MAX; i++) {
+        st_control_free(roof->reads[i]);
+        roof->reads[i] = NULL;
+    }
+}
+
 void roofline_free(roofline *roof) {
+    free_reads(roof);
     free(roof->rows);
     *roof = (roofline){0};
 }
@@ -109,12 +120,16 @@ int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_ker
                    stretto_error *err) {
     int rc = STRETTO_OK;
     roof->memory_bytes = st_control_memory(&lanes->host);
+    free_reads(roof);
     for (unsigned i = 0; i < lanes->n && !rc; i++) {
         st_peaks *peaks = &roof->peaks[i];
         cli_progress(cx, "peaks of %s", lanes->names[i]);
         rc = st_peaks_measure(peaks, lanes->units[i], kern, roof->memory_bytes, err);
         if (!rc) rc = add_peaks(roof, lanes->units[i], peaks, err);
         if (!rc) rc = add_kernels(roof, cx, lanes->units[i], peaks, kern, model, err);
+        if (!rc && model)
+            rc = st_control_stream(&roof->reads[i], kern, peaks->order, roof->memory_bytes / READ_PIECES,
+                                   roof->memory_bytes, err);
         for (unsigned j = 0; j < lanes->n; j++) st_unit_quiet(lanes->units[j]);
     }
     return rc;
@@ -122,18 +137,21 @@ int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_ker
 
 /* ---- a model's parts, chunks and tests ---- */
 
-static const st_peaks *peaks_of(const roofline *roof, const session *s, const st_unit *unit) {
+static unsigned lane_of(const session *s, const st_unit *unit) {
     unsigned lane = 0;
     while (lane + 1 < s->lanes.n && s->lanes.units[lane] != unit) lane++;
-    return &roof->peaks[lane];
+    return lane;
 }
 
-static int add_read(roofline *roof, roof_row *row, double ns, uint64_t bytes, const st_peaks *peaks,
-                    stretto_error *err) {
+static const st_peaks *peaks_of(const roofline *roof, const session *s, const st_unit *unit) {
+    return &roof->peaks[lane_of(s, unit)];
+}
+
+static int add_read(roofline *roof, roof_row *row, double ns, uint64_t bytes, double share, stretto_error *err) {
     row->ns = ns;
     row->per = PER_BYTE;
     row->rate = (double)bytes / ns;
-    row->share = peaks ? row->rate / peaks->read.best : 0;
+    row->share = share;
     return add_row(roof, row, err);
 }
 
@@ -145,10 +163,29 @@ int roofline_parts(roofline *roof, const session *s, stretto_error *err) {
         if (rc) return rc;
         if (time.bytes == 0) continue;
         roof_row row = row_of("part", st_part_name((enum st_part)part), unit);
-        rc = add_read(roof, &row, time.time.median_ns, time.bytes, peaks_of(roof, s, unit), err);
+        double ns = time.time.median_ns, peak = peaks_of(roof, s, unit)->read.best;
+        rc = add_read(roof, &row, ns, time.bytes, (double)time.bytes / ns / peak, err);
         if (rc) return rc;
     }
     return STRETTO_OK;
+}
+
+/* All chunks on one unit, or NULL. */
+static st_unit *only_unit(const session *s) {
+    for (uint32_t i = 1; i < s->n_chunks; i++)
+        if (s->unit_of[i] != s->unit_of[0]) return NULL;
+    return s->unit_of[0];
+}
+
+int roofline_read(const roofline *roof, const session *s, double *rate, stretto_error *err) {
+    st_unit *unit = only_unit(s);
+    *rate = 0;
+    if (!unit) return STRETTO_OK;
+    const st_step *step = st_control_step(roof->reads[lane_of(s, unit)]);
+    st_timing time;
+    int rc = st_step_time(&time, unit, step, 1, READ_TURN_NS, err);
+    if (!rc) *rate = (double)step->bytes / time.mean_ns;
+    return rc;
 }
 
 /* Weights and KV that a token in the middle of a decode test reads in a chunk. */
@@ -156,49 +193,54 @@ static uint64_t token_bytes(const session *s, const st_chunk *chunk, const bench
     return chunk->bytes + st_kv_read_bytes(s->model, chunk->span, session_kv_type(s), test->depth + test->tokens / 2);
 }
 
-static int add_chunks(roofline *roof, const session *s, const bench_test *test, stretto_error *err) {
+/* As the whole test's, by how fast the chunk is beside it; where chunks are on several units, of its own unit's peak. */
+static double chunk_share(const roofline *roof, const session *s, uint32_t chunk, double rate, const roof_row *whole) {
+    if (whole->share > 0) return whole->share * rate / whole->rate;
+    return rate / peaks_of(roof, s, s->unit_of[chunk])->read.best;
+}
+
+static int add_chunks(roofline *roof, const session *s, const bench_test *test, const roof_row *whole,
+                      stretto_error *err) {
     for (uint32_t i = 0; i < test->n_chunks; i++) {
         const st_chunk *chunk = st_chain_chunk(s->chain, i);
-        st_unit *unit = s->unit_of[i];
         char name[80], layers[24];
         cli_span_text(layers, sizeof layers, &chunk->span, chunk->head);
         snprintf(name, sizeof name, "%.24s, chunk %u (%s)", test->name, i + 1, layers);
-        roof_row row = row_of("chunk", name, unit);
-        int rc =
-            add_read(roof, &row, bench_chunk_ns(test, i), token_bytes(s, chunk, test), peaks_of(roof, s, unit), err);
+        roof_row row = row_of("chunk", name, s->unit_of[i]);
+        double ns = bench_chunk_ns(test, i);
+        uint64_t bytes = token_bytes(s, chunk, test);
+        int rc = add_read(roof, &row, ns, bytes, chunk_share(roof, s, i, (double)bytes / ns, whole), err);
         if (rc) return rc;
     }
     return STRETTO_OK;
 }
 
-/* All chunks on one unit, or NULL. */
-static const st_unit *only_unit(const session *s) {
-    for (uint32_t i = 1; i < s->n_chunks; i++)
-        if (s->unit_of[i] != s->unit_of[0]) return NULL;
-    return s->unit_of[0];
+static int add_decode(roofline *roof, const session *s, const bench_test *test, roof_row *row, stretto_error *err) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < s->n_chunks; i++) bytes += token_bytes(s, st_chain_chunk(s->chain, i), test);
+    int rc = add_read(roof, row, bench_token_ns(test), bytes, bench_read_share(test, bytes), err);
+    return rc ? rc : add_chunks(roof, s, test, row, err);
+}
+
+static int add_prompt(roofline *roof, const session *s, const st_unit *unit, roof_row *row, stretto_error *err) {
+    uint64_t operations = 0;
+    for (uint32_t i = 0; i < s->n_chunks; i++) {
+        const st_chunk *chunk = st_chain_chunk(s->chain, i);
+        operations += chunk->operations - (chunk->head ? st_head_operations(s->model) : 0);
+    }
+    row->per = PER_OPERATION;
+    row->rate = (double)operations / row->ns;
+    row->share = unit ? row->rate / peaks_of(roof, s, unit)->burn[ST_BURN_DOTS].best : 0;
+    return add_row(roof, row, err);
 }
 
 int roofline_test(roofline *roof, const session *s, const bench_test *test, stretto_error *err) {
     const st_unit *unit = only_unit(s);
-    roof_row row = {.kind = "test", .threads = test->threads, .ns = bench_token_ns(test)};
+    roof_row row = {.kind = "test", .threads = test->threads};
     if (unit) row = row_of("test", "", unit);
-    snprintf(row.name, sizeof row.name, "%s", test->name);
-    uint64_t bytes = 0, operations = 0;
-    for (uint32_t i = 0; i < s->n_chunks; i++) {
-        const st_chunk *chunk = st_chain_chunk(s->chain, i);
-        bytes += token_bytes(s, chunk, test);
-        operations += chunk->operations - (chunk->head ? st_head_operations(s->model) : 0);
-    }
-    const st_peaks *peaks = unit ? peaks_of(roof, s, unit) : NULL;
-    if (test->decode) {
-        int rc = add_read(roof, &row, bench_token_ns(test), bytes, peaks, err);
-        return rc ? rc : add_chunks(roof, s, test, err);
-    }
     row.ns = bench_token_ns(test);
-    row.per = PER_OPERATION;
-    row.rate = (double)operations / row.ns;
-    row.share = peaks ? row.rate / peaks->burn[ST_BURN_DOTS].best : 0;
-    return add_row(roof, &row, err);
+    snprintf(row.name, sizeof row.name, "%s", test->name);
+    return test->decode ? add_decode(roof, s, test, &row, err) : add_prompt(roof, s, unit, &row, err);
 }
 
 static bool scales(const roof_row *row) {

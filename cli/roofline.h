@@ -15,14 +15,16 @@ typedef struct roof_row {
     double ns;       /* median of one run, of a chunk or test: of a token; 0: none */
     double rate;     /* best of the runs for peaks and kernels, else the median */
     const char *per; /* "GB/s", "macs/ns", "times" */
-    double share;    /* of the unit's peak in the same, 0: there is none to compare with */
+    double share;    /* of the unit's peak in the same, or of a plain read in turns with a test; 0: there is none to
+                        compare with */
 } roof_row;
 
 typedef struct roofline {
     roof_row *rows; /* [n] owned */
     size_t n, cap, shown;
-    st_peaks peaks[CLI_LANES_MAX]; /* of the lanes of the moment */
-    uint64_t memory_bytes;         /* that streams go through */
+    st_peaks peaks[CLI_LANES_MAX];    /* of the lanes of the moment */
+    st_control *reads[CLI_LANES_MAX]; /* a plain read, for the same; owned */
+    uint64_t memory_bytes;            /* that streams go through */
 } roofline;
 
 void roofline_free(roofline *roof);
@@ -32,6 +34,8 @@ int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_ker
                    stretto_error *err);
 /* The parts of a decode step on the unit of the first chunk. */
 int roofline_parts(roofline *roof, const session *s, stretto_error *err);
+/* GB/s that a plain read on the unit of all chunks gives just now; 0 where there is no such unit. */
+int roofline_read(const roofline *roof, const session *s, double *rate, stretto_error *err);
 /* Rows of a finished test and, for decode, of its chunks. */
 int roofline_test(roofline *roof, const session *s, const bench_test *test, stretto_error *err);
 /* How many times as fast each peak and test is on more threads than on those it was measured with first. */

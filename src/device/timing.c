@@ -33,6 +33,12 @@ static int time_passes(run_times *times, st_queue *queue, const st_step *step, u
     return code;
 }
 
+static double mean_of_all(const run_times *times) {
+    double sum = 0;
+    for (unsigned i = 0; i < times->n; i++) sum += times->ns[i];
+    return sum / times->n;
+}
+
 static double mean_of_bests(const run_times *times) {
     double sum = 0;
     for (unsigned piece = 0; piece < times->pieces; piece++) {
@@ -54,6 +60,7 @@ int st_step_time(st_timing *out, st_unit *unit, const st_step *step, unsigned pi
     st_queue_close(queue);
     if (code) return code;
     out->runs = times.n;
+    out->mean_ns = mean_of_all(&times);
     out->best_ns = mean_of_bests(&times);
     out->median_ns = st_median(times.ns, times.n);
     return STRETTO_OK;

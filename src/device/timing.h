@@ -6,7 +6,7 @@
 #include "unit/unit.h"
 
 typedef struct st_timing {
-    double best_ns, median_ns; /* of one run */
+    double best_ns, median_ns, mean_ns; /* of one run */
     unsigned runs;
 } st_timing;
 

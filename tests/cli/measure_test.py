@@ -213,7 +213,8 @@ class Bench(support.CommandTest):
 
     def test_roofline_of_a_model(self):
         words = ["bench", "--roofline", "-m", LLAMA, "-p", "8", "-n", "4", "-r", "2", "--chunks", "2", "--threads", "1"]
-        rows = self.done_json(*words)["roofline"]["rows"]
+        got = self.done_json(*words)
+        rows = got["roofline"]["rows"]
         kinds = [row["kind"] for row in rows]
         self.assertEqual(kinds[:3], ["peak"] * 3)
         for kind, least in (("kernel", 2), ("part", 5), ("chunk", 2), ("test", 2)):
@@ -224,11 +225,40 @@ class Bench(support.CommandTest):
             self.assertGreater(row["ns"], 0)
             if row["kind"] in ("part", "chunk") or row["name"] == "tg4":
                 self.assertEqual(row["per"], "GB/s")
+            if row["kind"] == "part":
                 self.assertAlmostEqual(row["share"] / (row["rate"] / read), 1, 6)
             if row["name"] == "pp8":
                 self.assertAlmostEqual(row["share"] / (row["rate"] / dots), 1, 6)
         step = next(row for row in rows if row["name"] == "tg4")
-        self.assertLessEqual(sum(row["ns"] for row in rows if row["kind"] == "chunk"), 1.5 * step["ns"])
+        chunks = [row for row in rows if row["kind"] == "chunk"]
+        self.assertLessEqual(sum(row["ns"] for row in chunks), 1.5 * step["ns"])
+        self.check_share(got, step)
+        for row in chunks:
+            self.assertAlmostEqual(row["share"] / step["share"] / (row["rate"] / step["rate"]), 1, 6)
+
+    def check_share(self, got, step):
+        """A decode test is compared with plain reads before and after each repetition, a prompt's with none."""
+        prompt, decode = got["tests"]
+        self.assertEqual(prompt["plain_read_gb_per_s"], [])
+        reads = decode["plain_read_gb_per_s"]
+        self.assertEqual(len(reads), len(decode["samples_ns"]) + 1)
+        token_bytes = step["rate"] * step["ns"]
+        shares = [token_bytes * decode["tokens"] / ns / ((before + after) / 2)
+                  for ns, before, after in zip(decode["samples_ns"], reads, reads[1:])]
+        self.assertAlmostEqual(step["share"] / statistics.median(shares), 1, 6)
+
+    def test_roofline_of_placed_chunks(self):
+        if CORES < 2:
+            self.skipTest("needs two cores")
+        words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "4", "-r", "1", "--chunks", "2", "--threads", "1",
+                 "--units", "cpu:0,cpu:1", "--place", "2=cpu:1"]
+        rows = self.done_json(*words)["roofline"]["rows"]
+        read = {row["unit"]: row["rate"] for row in rows if row["name"] == "memory read"}
+        self.assertEqual(next(row["share"] for row in rows if row["kind"] == "test"), 0)
+        chunks = [row for row in rows if row["kind"] == "chunk"]
+        self.assertEqual([row["unit"] for row in chunks], ["cpu:0", "cpu:1"])
+        for row in chunks:
+            self.assertAlmostEqual(row["share"] / (row["rate"] / read[row["unit"]]), 1, 6)
 
     def test_roofline_forms(self):
         words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "2", "-r", "1", "--threads", "1", "--format"]
