@@ -23,6 +23,7 @@ typedef struct plan_options {
 } plan_options;
 
 #define STREAMS_FOR_THROUGHPUT 4
+#define COSTS_MAX (64u << 20) /* bytes of a table or a probe; parsed it takes twenty times as many */
 
 typedef struct plan_work {
     cli *cx;
@@ -41,7 +42,7 @@ typedef struct plan_work {
 
 static int read_costs(plan_work *w, const char *path, bool probe, stretto_error *err) {
     st_buf text = {0};
-    int rc = cli_read_file(w->cx, path, &text, err);
+    int rc = cli_read_at_most(w->cx, path, COSTS_MAX, &text, err);
     if (!rc && text.failed) rc = st_fail_memory(err, "the cost table", text.len);
     if (!rc) {
         rc = probe ? st_costs_parse_probe(&w->costs, text.len ? text.data : "", text.len, err)

@@ -15,7 +15,7 @@ static const char *shown(const char *path) {
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static int read_all(const cli *cx, int fd, const char *path, st_buf *out, stretto_error *err) {
+static int read_all(const cli *cx, int fd, const char *path, size_t most, st_buf *out, stretto_error *err) {
     char part[1 << 16];
     for (;;) {
         ssize_t n = read(fd, part, sizeof part);
@@ -26,9 +26,9 @@ static int read_all(const cli *cx, int fd, const char *path, st_buf *out, strett
             continue;
         }
         if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", shown(path), strerror(errno));
-        if (out->len + (size_t)n > TEXT_MAX) {
-            return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than 1 GiB: no text to work on", shown(path));
-        }
+        if (out->len + (size_t)n > most)
+            return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than %zu MiB, which such a file never is", shown(path),
+                           most >> 20);
         st_buf_add(out, part, (size_t)n);
     }
 }
@@ -42,12 +42,16 @@ static int open_file(const cli *cx, const char *path) {
 }
 
 int cli_read_file(const cli *cx, const char *path, st_buf *out, stretto_error *err) {
+    return cli_read_at_most(cx, path, TEXT_MAX, out, err);
+}
+
+int cli_read_at_most(const cli *cx, const char *path, size_t most, st_buf *out, stretto_error *err) {
     bool standard = strcmp(path, "-") == 0;
     if (!*path) return st_fail(err, STRETTO_E_USAGE, "a file to read has an empty name");
     int fd = standard ? STDIN_FILENO : open_file(cx, path);
     if (fd < 0 && errno == EINTR) return st_fail(err, STRETTO_E_STOPPED, "interrupted while opening %.300s", path);
     if (fd < 0) return st_fail(err, STRETTO_E_IO, "cannot open %.300s: %s", path, strerror(errno));
-    int rc = read_all(cx, fd, path, out, err);
+    int rc = read_all(cx, fd, path, most, out, err);
     if (!standard) close(fd);
     return rc;
 }

@@ -10,6 +10,8 @@
 /* Appends the bytes of the file to out, as they are. path "-" is standard input. STRETTO_E_IO names the file;
  * STRETTO_E_STOPPED when interrupted while waiting; STRETTO_E_INPUT above 1 GiB, which is no prompt. */
 int cli_read_file(const cli *cx, const char *path, st_buf *out, stretto_error *err);
+/* The same with another limit, in whole MiB. */
+int cli_read_at_most(const cli *cx, const char *path, size_t most, st_buf *out, stretto_error *err);
 
 /* The text to work on: that of -p, else of the file, else of standard input when it is not a terminal. STRETTO_E_USAGE
  * when there is none, or both. */

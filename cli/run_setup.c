@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define STREAMS_DEFAULT 4
+#define SCHEDULE_MAX (1u << 20) /* bytes; parsed it takes twenty times as many */
 #define PROMPT_ALONE 256 /* tokens of a prompt in a pass that no other stream waits for */
 
 static bool speculates(const run_options *o) {
@@ -81,7 +82,7 @@ static int check_units(const st_schedule *s, stretto_error *err) {
 static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     st_buf text = {0};
     stretto_error why = {0};
-    int rc = cli_read_file(cx, setup->o->schedule, &text, err);
+    int rc = cli_read_at_most(cx, setup->o->schedule, SCHEDULE_MAX, &text, err);
     if (!rc) {
         const char *bytes = text.len ? text.data : "";
         rc = st_schedule_parse(&setup->schedule, bytes, text.len, &why);

@@ -200,6 +200,7 @@ class Plan(support.CommandTest):
         for option, value in (("-m", LLAMA), ("--units", "cpu:0"), ("--chunks", "4"), ("-t", "1"), ("--like", "smollm2-135m")):
             self.fails(USAGE, "plan", "--costs", table, option, value, says=["--costs", "nothing is measured"])
         self.fails(USAGE, "plan", "--costs", table, "--for", "speed", says="latency")
+        self.fails(REFUSED, "plan", "--costs", "/dev/zero", says=["/dev/zero", "larger than 64 MiB"])
         self.fails(USAGE, "plan", "--costs", table, "--acceptance", "0")
         self.fails(REFUSED, "plan", "--costs", self.write("{", "a.json"), says=["a.json", "line 1"])
         self.fails(REFUSED, "plan", "--costs", self.write(dict(TABLE, unit=[]), "b.json"), says=["b.json", '"units"'])

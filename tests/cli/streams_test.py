@@ -259,6 +259,7 @@ class Schedules(support.CommandTest):
                 self.assertEqual(result.stdout, b"")
                 for word in [words[words.index("--schedule") + 1], *says]:
                     self.assertIn(word, last)
+        self.fails(REFUSED, "run", "-m", LLAMA, "-p", "x", "--schedule", "/dev/zero", says=["/dev/zero", "larger than 1 MiB"])
         words, jobs = self.with_schedule(dict(good, streams=256), "--ctx", "100000000")
         self.fails(REFUSED, *words, stdin=jobs, says=["too little memory", A, "256 streams"])
 
