@@ -84,16 +84,17 @@ static int encode_prompts(streams_work *w, stretto_error *err) {
 /* The context of every stream: room for the longest prompt and what is to follow it. */
 static int choose_ctx(streams_work *w, stretto_error *err) {
     uint32_t wanted = 0;
-    int rc = STRETTO_OK;
-    for (size_t i = 0; i < w->prompts.n && !rc; i++) {
-        stretto_error why;
+    size_t longest = 0;
+    stretto_error why;
+    for (size_t i = 0; i < w->prompts.n; i++) {
         uint32_t all = w->jobs[i].n_prompt + w->jobs[i].n_max;
         if (all > wanted) wanted = all;
-        rc = session_choose_ctx(&w->s, w->jobs[i].n_prompt, wanted, &w->n_ctx, &why);
-        if (rc)
-            st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", w->o->prompts, w->prompts.list[i].line, why.text);
+        if (w->jobs[i].n_prompt > w->jobs[longest].n_prompt) longest = i;
     }
-    return rc;
+    int rc = session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, &why);
+    if (!rc) return STRETTO_OK;
+    return st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", w->o->prompts, w->prompts.list[longest].line,
+                   why.text);
 }
 
 /* ---- results ---- */
@@ -186,6 +187,8 @@ static int verify_one(streams_work *w, size_t i, stretto_error *err) {
     bool same = v.n == k->n && r.finish == k->finish;
     if (rc && rc != STRETTO_E_STOPPED) return st_fail(err, rc, "%s", stopped.text);
     if (same) return STRETTO_OK;
+    if (cli_stopped(w->cx)) /* the chain looks at that, too, and its run may have ended early */
+        return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
     return st_fail(err, STRETTO_E_INTERNAL,
                    "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end", w->o->prompts,
                    w->prompts.list[i].line, v.n + 1, k->n);

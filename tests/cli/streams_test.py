@@ -326,6 +326,13 @@ class Refused(support.CommandTest):
     def test_prompt_that_does_not_fit(self):
         words = ["run", "-m", LLAMA, "--prompts", "-", "--ctx", "8"]
         self.fails(REFUSED, *words, stdin=lines([{"id": 1, "prompt": "word " * 40}]), says=["line 1", "prompt", "many"])
+        jobs = [{"id": i, "prompt": "word " * (30 + i % 2), "n": 1} for i in range(3)]
+        self.fails(REFUSED, *words, stdin=lines(jobs), says="line 2")  # the longest
+
+    def test_a_warning_comes_once(self):
+        words = ["run", "-m", LLAMA, "--prompts", "-", "--ctx", "1000"]
+        result = support.run(*words, stdin=lines(prompts(5)))
+        self.assertEqual(result.stderr.count(b"--ctx 1000 is more than"), 1, result.stderr)
 
     def test_files(self):
         self.fails(FAILED, "run", "-m", LLAMA, "--prompts", "/nonexistent/jobs", says="/nonexistent/jobs")
@@ -421,6 +428,18 @@ class Outputs(support.CommandTest):
         self.assertEqual(process.returncode, INTERRUPTED, errors)
         got = self.check_interrupted(first + out, errors, 300)
         self.assertEqual(got[0]["finish_reason"], "length")
+
+    def test_interrupt_while_verifying(self):
+        """All results are there: it is the comparison that ends, and what it had not come to is no difference."""
+        process = self.start(300, 500, subprocess.PIPE, "--streams", "64", "--verify")
+        out = b"".join(process.stdout.readline() for _ in range(300))
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertEqual(len(out.splitlines()), 300)
+        self.assertEqual(rest, b"")
+        self.assertIn(b"interrupted while verifying", errors.splitlines()[-1])
 
     def test_interrupt_while_the_pipe_is_full(self):
         process = self.start(3000, 64, subprocess.PIPE, "--streams", "3")
