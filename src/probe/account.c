@@ -110,11 +110,18 @@ static double batch_margin(const st_probe_row *row, const st_round *round) {
     return batch_factor(row, round) - LARGER_PART * st_round_overlap(row, round);
 }
 
+static uint64_t beside_last(const st_beside_sample *s) {
+    return s->end_ns[0] > s->end_ns[1] ? s->end_ns[0] : s->end_ns[1];
+}
+
+/* Its overlap factor, relative to one of its sides. */
+static double beside_overlap(const st_beside_sample *s, unsigned reference) {
+    return ((double)(s->solo_ns[0] + s->solo_ns[1]) - (double)beside_last(s)) / (double)s->solo_ns[reference];
+}
+
 static double warm_factor(const st_probe_row *row, const st_round *round) {
     const st_beside_sample *w = &round->beside[ST_BESIDE_WARM];
-    if (!w->solo_ns[0]) return NAN;
-    double both = (double)(w->end_ns[0] > w->end_ns[1] ? w->end_ns[0] : w->end_ns[1]);
-    return ((double)(w->solo_ns[0] + w->solo_ns[1]) - both) / (double)w->solo_ns[row->reference];
+    return w->solo_ns[0] ? beside_overlap(w, row->reference) : NAN;
 }
 static double warm_gain(const st_probe_row *row, const st_round *round) {
     return warm_factor(row, round) - st_round_overlap(row, round);
@@ -154,13 +161,17 @@ static int account_of(account *a, const st_probe_row *row, account_fn factor, ac
 
 /* ---- controls ---- */
 
-typedef uint64_t (*sample_fn)(const st_beside_sample *s, unsigned side);
-static uint64_t sample_solo(const st_beside_sample *s, unsigned side) {
-    return s->solo_ns[side];
+/* A number of a control in one round; side, or the side that it is relative to. */
+typedef double (*sample_fn)(const st_beside_sample *s, unsigned side);
+static double sample_solo(const st_beside_sample *s, unsigned side) {
+    return (double)s->solo_ns[side];
 }
-static uint64_t sample_last(const st_beside_sample *s, unsigned side) {
+static double sample_last(const st_beside_sample *s, unsigned side) {
     (void)side;
-    return s->end_ns[0] > s->end_ns[1] ? s->end_ns[0] : s->end_ns[1];
+    return (double)beside_last(s);
+}
+static double sample_slowdown(const st_beside_sample *s, unsigned side) {
+    return ratio(s->end_ns[side], s->solo_ns[side]);
 }
 
 /* Values of the rounds that hold this control. */
@@ -169,32 +180,15 @@ static size_t control_column(account *a, const st_probe_row *row, unsigned kind,
     for (size_t i = 0; i < row->n_rounds; i++) {
         const st_beside_sample *s = &row->rounds[i].beside[kind];
         if (!s->solo_ns[0]) continue;
-        a->values[n] = (double)fn(s, side);
+        a->values[n] = fn(s, side);
         a->process[n++] = row->rounds[i].process;
     }
     return n;
 }
 
-static double slowdown_of(account *a, const st_probe_row *row, unsigned kind, unsigned side) {
-    size_t n = 0;
-    for (size_t i = 0; i < row->n_rounds; i++) {
-        const st_beside_sample *s = &row->rounds[i].beside[kind];
-        if (s->solo_ns[0]) a->values[n++] = ratio(s->end_ns[side], s->solo_ns[side]);
-    }
-    return st_median(a->values, n);
-}
-
-static int control_overlap(account *a, const st_probe_row *row, unsigned kind, st_control_result *out,
-                           stretto_error *err) {
-    unsigned shorter = out->solo_ns[1] < out->solo_ns[0];
-    size_t n = control_column(a, row, kind, sample_last, 0), k = 0;
-    for (size_t i = 0; i < row->n_rounds; i++) {
-        const st_beside_sample *s = &row->rounds[i].beside[kind];
-        if (!s->solo_ns[0]) continue;
-        a->values[k] = ((double)(s->solo_ns[0] + s->solo_ns[1]) - a->values[k]) / (double)s->solo_ns[shorter];
-        k++;
-    }
-    return st_estimate_interval(a->values, a->process, n, a->options, &out->overlap, err);
+/* There is one at least. */
+static double control_median(account *a, const st_probe_row *row, unsigned kind, sample_fn fn, unsigned side) {
+    return st_median(a->values, control_column(a, row, kind, fn, side));
 }
 
 static void control_rates(const st_probe_row *row, unsigned kind, st_control_result *out) {
@@ -209,17 +203,13 @@ static void control_rates(const st_probe_row *row, unsigned kind, st_control_res
 static int control_of(account *a, const st_probe_row *row, unsigned kind, st_control_result *out, stretto_error *err) {
     *out = (st_control_result){.n_rounds = control_column(a, row, kind, sample_solo, 0)};
     if (out->n_rounds == 0) return STRETTO_OK;
-    unsigned sides = row->k ? 1 : 2;
     int code = STRETTO_OK;
-    for (unsigned i = 0; i < sides; i++) {
-        control_column(a, row, kind, sample_solo, i);
-        out->solo_ns[i] = st_median(a->values, out->n_rounds);
-        if (!row->k) out->slowdown[i] = slowdown_of(a, row, kind, i);
-    }
+    for (unsigned i = 0; i < (row->k ? 1 : 2); i++) out->solo_ns[i] = control_median(a, row, kind, sample_solo, i);
     if (!row->k) {
-        control_column(a, row, kind, sample_last, 0);
-        out->parallel_ns = st_median(a->values, out->n_rounds);
-        code = control_overlap(a, row, kind, out, err);
+        for (unsigned i = 0; i < 2; i++) out->slowdown[i] = control_median(a, row, kind, sample_slowdown, i);
+        out->parallel_ns = control_median(a, row, kind, sample_last, 0);
+        control_column(a, row, kind, beside_overlap, out->solo_ns[1] < out->solo_ns[0]);
+        code = st_estimate_interval(a->values, a->process, out->n_rounds, a->options, &out->overlap, err);
     }
     control_rates(row, kind, out);
     return code;
