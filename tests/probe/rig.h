@@ -88,6 +88,25 @@ static inline void rig_controls(rig *r, double bytes_per_ns) {
     r->setup.controls = r->controls;
 }
 
+static inline void rig_evict(void *machine, const st_probe_job *job) {
+    (void)job;
+    st_mock_chill(machine);
+}
+
+/* Caches are cold before each arm. */
+static inline void rig_chill(rig *r) {
+    r->setup.evict = rig_evict;
+    r->setup.evict_arg = r->machine;
+}
+
+/* The steps read for this share of their time, in many turns; those of one fall anywhere in those of the other. */
+static inline void rig_read_in_turns(rig *r, double share) {
+    for (int i = 0; i < 2; i++) {
+        r->work[i].phases = i ? 53 : 37;
+        r->work[i].reading = share;
+    }
+}
+
 static inline st_probe_row *rig_run(rig *r) {
     r->code = st_probe_run(&r->setup, &r->record, &r->err);
     return &r->record.rows[0];
