@@ -262,8 +262,9 @@ const cli_command cmd_bench = {
              "With --roofline it first measures each unit's peaks: bytes read from memory, and multiply-adds on "
              "registers, as integer dot products and in f32 (macs/ns: multiply-adds a nanosecond). Then it shows what "
              "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
-             "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. A decode test is "
-             "compared with plain reads in turns with its repetitions, since what memory gives changes with time. "
+             "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. "
+             "A decode test is compared with plain reads in turns with its repetitions, since what memory gives "
+             "changes with time. "
              "Without a model it measures the kernels of all types. In csv the tests are rows among the others.",
     .options = bench_table,
     .examples = bench_examples,

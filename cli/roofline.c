@@ -193,7 +193,8 @@ static uint64_t token_bytes(const session *s, const st_chunk *chunk, const bench
     return chunk->bytes + st_kv_read_bytes(s->model, chunk->span, session_kv_type(s), test->depth + test->tokens / 2);
 }
 
-/* As the whole test's, by how fast the chunk is beside it; where chunks are on several units, of its own unit's peak. */
+/* As the whole test's, by how fast the chunk is against it; where chunks are on several units, of its own unit's
+ * peak. */
 static double chunk_share(const roofline *roof, const session *s, uint32_t chunk, double rate, const roof_row *whole) {
     if (whole->share > 0) return whole->share * rate / whole->rate;
     return rate / peaks_of(roof, s, s->unit_of[chunk])->read.best;

@@ -25,11 +25,12 @@ typedef struct st_product {
     size_t ldy;
 } st_product;
 
-/* This worker's share of several products of the same input: a contiguous range of all their strips. */
+/* This worker's share of several products of the same input: a contiguous range of all their strips, as large as its
+ * share of work with that bound (st_worker_share); the next sync has to be st_worker_sync_shared. */
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
                      const st_worker *worker, enum st_bound bound);
 
-/* Where this worker's share begins: the strips of the first product that it has some of. */
+/* Where this worker's share of the same begins: the strips of the first product that it has some of. */
 st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker,
                            enum st_bound bound);
 

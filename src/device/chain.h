@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A model as a chain of chunks placed on units, for one stream: ids in, logits out. This is where chunks become steps. */
+ * A model as a chain of chunks placed on units, for one stream: ids in, logits out. This is where chunks become steps.
+ */
 #ifndef ST_DEVICE_CHAIN_H
 #define ST_DEVICE_CHAIN_H
 
@@ -13,16 +14,16 @@
 typedef struct st_chain st_chain;
 
 typedef struct st_chain_options {
-    const st_model *model;         /* must outlive the chain, as must the units */
-    const st_span *spans;          /* [n_chunks]; copied */
+    const st_model *model; /* must outlive the chain, as must the units */
+    const st_span *spans;  /* [n_chunks]; copied */
     uint32_t n_chunks;
-    st_unit *const *units;         /* [n_chunks] where each chunk runs */
+    st_unit *const *units; /* [n_chunks] where each chunk runs */
     enum st_kv_type kv_type;
-    uint32_t n_ctx;                /* positions; 0: the smaller of the model's own and 4096 */
-    uint32_t max_batch;            /* tokens of a micro-batch; 0: the default */
-    uint32_t max_logits;           /* rows of logits of one micro-batch; 0: 1 */
-    const atomic_bool *stop;       /* looked at between micro-batches; NULL: cannot be stopped */
-    const st_trace *trace;         /* NULL in real use */
+    uint32_t n_ctx;          /* positions; 0: the smaller of the model's own and 4096 */
+    uint32_t max_batch;      /* tokens of a micro-batch; 0: the default */
+    uint32_t max_logits;     /* rows of logits of one micro-batch; 0: 1 */
+    const atomic_bool *stop; /* looked at between micro-batches; NULL: cannot be stopped */
+    const st_trace *trace;   /* NULL in real use */
 } st_chain_options;
 
 int st_chain_open(st_chain **out, const st_chain_options *options, stretto_error *err);
@@ -30,21 +31,22 @@ void st_chain_close(st_chain *chain); /* NULL is fine */
 
 enum st_want { ST_WANT_NONE, ST_WANT_LAST, ST_WANT_ALL };
 
-/* Called on the caller's thread for each wanted position in order; logits[n_vocab] is valid during the call. Returning non-zero ends
- * the forward with STRETTO_E_STOPPED after the micro-batch. */
+/* Called on the caller's thread for each wanted position in order; logits[n_vocab] is valid during the call. Returning
+ * non-zero ends the forward with STRETTO_E_STOPPED after the micro-batch. */
 typedef int (*st_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
 
-/* Appends n ids to the stream, in micro-batches. STRETTO_E_INPUT when an id is not in the vocabulary or the context is too
- * small (says by how much): nothing is changed then; and when a weight is no number, or logits are none. STRETTO_E_STOPPED when the stop flag is set: the micro-batches before stay.
- * STRETTO_E_UNIT when a unit fails: the chain must be reset. fn may be NULL. One thread at
- * a time. Allocates nothing. */
+/* Appends n ids to the stream, in micro-batches. STRETTO_E_INPUT when an id is not in the vocabulary or the context is
+ * too small (says by how much): nothing is changed then; and when a weight is no number, or logits are none.
+ * STRETTO_E_STOPPED when the stop flag is set: the micro-batches before stay. STRETTO_E_UNIT when a unit fails: the
+ * chain must be reset. fn may be NULL. One thread at a time. Allocates nothing. */
 int st_chain_forward(st_chain *chain, const int32_t *ids, uint32_t n, enum st_want want, st_logits_fn fn, void *arg,
                      stretto_error *err);
 
-/* The same of at most a micro-batch, in two parts, for a caller that goes on meanwhile: the listener is called when it is done (on
- * the completing thread, or here and now), and then st_chain_settle has to be. The stop flag is not looked at. When submitting fails
- * nothing is under way. */
-int st_chain_submit(st_chain *chain, const int32_t *ids, uint32_t n, bool want_last, st_listener *listener, stretto_error *err);
+/* The same of at most a micro-batch, in two parts, for a caller that goes on meanwhile: the listener is called when it
+ * is done (on the completing thread, or here and now), and then st_chain_settle has to be. The stop flag is not looked
+ * at. When submitting fails nothing is under way. */
+int st_chain_submit(st_chain *chain, const int32_t *ids, uint32_t n, bool want_last, st_listener *listener,
+                    stretto_error *err);
 int st_chain_settle(st_chain *chain, stretto_error *err);
 uint32_t st_chain_batch(const st_chain *chain); /* tokens of a micro-batch at most */
 
@@ -52,13 +54,13 @@ uint32_t st_chain_batch(const st_chain *chain); /* tokens of a micro-batch at mo
 int32_t st_chain_argmax(const st_chain *chain);
 const float *st_chain_logits(const st_chain *chain);
 
-uint32_t st_chain_length(const st_chain *chain);  /* positions so far */
+uint32_t st_chain_length(const st_chain *chain); /* positions so far */
 uint32_t st_chain_ctx(const st_chain *chain);
 uint64_t st_chain_kv_bytes(const st_chain *chain);
 /* Forgets positions n and later (n <= length). STRETTO_E_USAGE when a sliding layer has already lost what position n
  * needs. */
 int st_chain_truncate(st_chain *chain, uint32_t n, stretto_error *err);
-void st_chain_reset(st_chain *chain);             /* bit-equal to a fresh chain */
+void st_chain_reset(st_chain *chain); /* bit-equal to a fresh chain */
 
 /* ---- for probe, audit and spike ---- */
 uint32_t st_chain_n_chunks(const st_chain *chain);
@@ -69,24 +71,24 @@ void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint6
 /* How long chunk i ran in the last forward, all its micro-batches together. */
 uint64_t st_chain_busy_ns(const st_chain *chain, uint32_t i);
 
-/* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs chunks 0..i over ids on
- * the calling thread, on KV of its own, so that the input is the hidden state that the chunk before has just
- * produced, and the KV holds the earlier positions; the chain's stream is not touched. Running it always computes and writes the
- * same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the chain's
- * context. It may run on units of up to max_threads workers (0: as the chain's own units). STRETTO_E_USAGE says which of these is wrong, and
- * names a chunk that is not there. Owned by the caller: st_chunk_step_free; the chain must outlive it. Two steps may run at
- * once. */
+/* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs
+ * chunks 0..i over ids on the calling thread, on KV of its own, so that the input is the hidden state that the chunk
+ * before has just produced, and the KV holds the earlier positions; the chain's stream is not touched. Running it
+ * always computes and writes the same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the
+ * chain's context. It may run on units of up to max_threads workers (0: as the chain's own units). STRETTO_E_USAGE says
+ * which of these is wrong, and names a chunk that is not there. Owned by the caller: st_chunk_step_free; the chain must
+ * outlive it. Two steps may run at once. */
 typedef struct st_chunk_step st_chunk_step;
 int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n_ids,
                          uint32_t n_rows, uint32_t max_threads, stretto_error *err);
-void st_chunk_step_free(st_chunk_step *step); /* NULL is fine */
+void st_chunk_step_free(st_chunk_step *step);                /* NULL is fine */
 const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights and KV) and operations filled in */
 /* What the last run gave: hidden states [n_rows][d_model], and logits of the first row [n_vocab] for the last chunk. */
 const float *st_chunk_step_hidden(const st_chunk_step *step);
 const float *st_chunk_step_logits(const st_chunk_step *step);
 
-/* Streams the weights of all chunks but those listed through the caches of the calling thread: all of them once and, where that is
- * less than min_bytes, again until it has been that many. Returns how many. */
+/* Streams the weights of all chunks but those listed through the caches of the calling thread: all of them once and,
+ * where that is less than min_bytes, again until it has been that many. Returns how many. */
 uint64_t st_chain_stream_weights(const st_chain *chain, const uint32_t *except, uint32_t n_except, uint64_t min_bytes);
 
 #endif

@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_NS 10000000000u /* until the other process must be ready */
-#define END_NS 2000000000u    /* until it must have ended */
-#define LOOK_NS 100000000     /* how often the listener looks whether it lives */
-#define SILENT_NS 30000000000u
+#define START_NS 10000000000u    /* until the other process must be ready */
+#define END_NS 2000000000u       /* until it must have ended */
+#define LOOK_NS 100000000        /* how often the listener looks whether it lives */
+#define SILENT_NS 30000000000u   /* without an answer and without computing, until it is given up */
 #define LOOK_QUIETLY_NS 10000000 /* how often it is looked at while it is to go to sleep */
 
 typedef struct process_queue {

@@ -27,7 +27,8 @@ typedef struct st_process_options {
  * its threads, STRETTO_E_MEMORY.
  *
  * When the other process dies, what was submitted fails with STRETTO_E_UNIT and says how it died; later submissions are
- * refused. One that is stopped, or hangs, while it is waited for is ended after silent_ns, which counts as its death. Submitting a step with dependencies waits for them. */
+ * refused. One that is stopped, or hangs, while it is waited for is ended after silent_ns, which counts as its death.
+ * Submitting a step with dependencies waits for them. */
 int st_process_open(st_unit **out, const st_host *host, const st_process_options *options, stretto_error *err);
 
 /* The other process. */

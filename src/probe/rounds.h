@@ -45,9 +45,10 @@ int st_row_end(st_row_run *run, stretto_error *err);
 /* What is known of a row before it is measured: names, units, arms. */
 void st_row_describe(st_probe_row *row, const st_probe_setup *setup, const st_probe_job *job);
 
+/* What two units, or with one_unit the first, have of the host's cores. host may be NULL: unknown. */
 st_row_cores st_row_cores_of(const st_unit_info info[2], bool one_unit, const st_host *host);
 
-/* All of the above, in one turn. */
+/* st_row_begin, one turn of as many rounds as the limits allow, and st_row_end. */
 int st_row_measure(const st_probe_setup *setup, const st_row_plan *plan, st_probe_row *row, stretto_error *err);
 
 #endif

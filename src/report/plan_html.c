@@ -174,9 +174,8 @@ static void conditions(st_buf *out, const st_choice *choice, const st_page *page
                      "<p>Every schedule was simulated, call by call, from what each chunk costs on each unit, alone "
                      "and beside the others.");
     if (st_plan_check_of(choice).n > 0)
-        st_buf_text(out,
-                    " Then each was run, in turns with the others; the pictures show the last of its runs, the "
-                    "table means of all. The host's work is not drawn as measured: it has no stamps of its own.");
+        st_buf_text(out, " Then each was run, in turns with the others; the pictures show the last of its runs, the "
+                         "table means of all. The host's work is not drawn as measured: it has no stamps of its own.");
     st_buf_text(out, "</p>\n<dl class=\"facts\">\n");
     st_page_machine(out, page);
     st_plan_task_text(&text, choice);

@@ -70,8 +70,8 @@ typedef struct st_job_result {
 
 /* A pass that is done. */
 typedef struct st_pass_seen {
-    uint32_t station, job; /* job: of its first stream */
-    uint32_t n_rows, n_prompt; /* rows of the pass, and those of prompts among them */
+    uint32_t station, job;             /* job: of its first stream */
+    uint32_t n_rows, n_prompt;         /* rows of the pass, and those of prompts among them */
     const uint64_t *start_ns, *end_ns; /* [n_chunks] of each chunk, on its unit's clock */
 } st_pass_seen;
 
@@ -105,7 +105,8 @@ void st_streams_close(st_streams *streams); /* NULL is fine */
  * outside the vocabulary (by its index). STRETTO_E_UNIT when a unit failed: the streams that it had ended with that
  * error, the others went on where there was a station left, and later runs do without its station. Else what the first
  * stream failed with that did: STRETTO_E_INPUT where weights are no numbers or its logits are none, or what its sampler
- * says; the others went on. STRETTO_E_STOPPED after cancel: what was not finished was reported as cancelled. One thread at a time. */
+ * says; the others went on. STRETTO_E_STOPPED after cancel: what was not finished was reported as cancelled. One thread
+ * at a time. */
 int st_streams_run(st_streams *streams, const st_job *jobs, uint32_t n_jobs, const st_streams_events *events,
                    stretto_error *err);
 

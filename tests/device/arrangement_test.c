@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Results do not depend on the arrangement: any split into chunks, lane layout, thread count and batching gives the same
- * logits, bit for bit; a reset chain is as good as a new one; going back and on again changes nothing. */
+ * Results do not depend on the arrangement: any split into chunks, lane layout, thread count and batching gives the
+ * same logits, bit for bit; a reset chain is as good as a new one; going back and on again changes nothing. */
 #include "support/fixture.h"
 
 #define N_IDS 48
@@ -55,8 +55,8 @@ static int32_t *open_golden(fixture *f, const char *name, const char *kern) {
     return ids;
 }
 
-/* Races do not depend on the types of weights, and one thread has none: the thread sanitizer, which is slow, gets a model of each
- * kind and few arrangements of one thread. */
+/* Races do not depend on the types of weights, and one thread has none: the thread sanitizer, which is slow, gets a
+ * model of each kind and few arrangements of one thread. */
 #ifdef __SANITIZE_THREAD__
 static const char *const models[] = {"tiny-llama-Q4_1", "tiny-gemma4-F32"};
 static const uint32_t batches[] = {7};
@@ -85,7 +85,8 @@ static void arrangements(const char *name, const char *kern, enum st_kv_type kv)
     const char *const splits[] = {NULL, "1", "2", "3", all};
     fixture_unit(&f, 0, 1);
     logits expected = run(&f, ids, "1", kv, N_IDS);
-    for (size_t s = 0; s < N_SPLITS; s++) compare(&f, ids, splits[s], kv, N_IDS, &expected, splits[s] ? splits[s] : "default split");
+    for (size_t s = 0; s < N_SPLITS; s++)
+        compare(&f, ids, splits[s], kv, N_IDS, &expected, splits[s] ? splits[s] : "default split");
     for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
         snprintf(what, sizeof what, "%s %s, %u tokens at a time", name, kern, batches[b]);
         compare(&f, ids, NULL, kv, batches[b], &expected, what);
@@ -300,10 +301,10 @@ static void the_rest_is_streamed_once_and_as_often_as_asked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bit_equal), cmocka_unit_test(rings_wrap), cmocka_unit_test(reset_is_fresh),
-                                       cmocka_unit_test(truncate_and_go_on), cmocka_unit_test(refusals),
-                                       cmocka_unit_test(stops_between_batches),
-                                       cmocka_unit_test(steps_stand_alone),
-                                       cmocka_unit_test(the_rest_is_streamed_once_and_as_often_as_asked)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bit_equal),         cmocka_unit_test(rings_wrap),
+        cmocka_unit_test(reset_is_fresh),    cmocka_unit_test(truncate_and_go_on),
+        cmocka_unit_test(refusals),          cmocka_unit_test(stops_between_batches),
+        cmocka_unit_test(steps_stand_alone), cmocka_unit_test(the_rest_is_streamed_once_and_as_often_as_asked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,8 @@ static void hostile_names_stay_text(void **state) {
         snprintf(costs.units[u].name, sizeof costs.units[u].name, "%u%s", u, hostile);
     st_choice_free(&choice);
     stretto_error err = {0};
-    assert_int_equal(st_choose(&choice, &costs, &(st_workload){2, 1, 3}, ST_GOAL_THROUGHPUT, 1, NULL, &err), STRETTO_OK);
+    assert_int_equal(st_choose(&choice, &costs, &(st_workload){2, 1, 3}, ST_GOAL_THROUGHPUT, 1, NULL, &err),
+                     STRETTO_OK);
     assert_true(choice.n_possible > 0);
     snprintf(choice.rows[0].measured.why, sizeof choice.rows[0].measured.why, "%s", hostile);
     st_buf out = {0};
