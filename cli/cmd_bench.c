@@ -29,10 +29,12 @@ typedef struct bench_work {
     bench_list list;
     roofline roof;
     uint64_t *busy_ns; /* [n_chunks] of the sample of the moment */
-    int32_t *ids; /* [context] what prompts are made of */
+    int32_t *ids;      /* [context] what prompts are made of */
 } bench_work;
 
-static const char *format_of(const bench_options *o) { return o->json ? "json" : o->format; }
+static const char *format_of(const bench_options *o) {
+    return o->json ? "json" : o->format;
+}
 
 /* Adds what the chunks took in the last forward. */
 static void note_busy(bench_work *w) {
@@ -144,8 +146,7 @@ static int run_kind(bench_work *w, const cli_counts *tokens, bool is_decode, str
 static int open_lanes(bench_work *w, uint32_t threads, stretto_error *err) {
     cli_lanes_close(&w->s.lanes);
     int rc = st_kern_select(&w->s.kern, getenv("STRETTO_CPU"), err);
-    return rc ? rc
-              : cli_lanes_open(&w->s.lanes, w->session.units, w->session.place, threads, &w->cx->log, err);
+    return rc ? rc : cli_lanes_open(&w->s.lanes, w->session.units, w->session.place, threads, &w->cx->log, err);
 }
 
 /* All that is measured with one number of threads. */

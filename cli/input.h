@@ -8,7 +8,8 @@
 #include "token/token.h"
 
 /* Appends the bytes of the file to out, as they are. path "-" is standard input. STRETTO_E_IO names the file;
- * STRETTO_E_STOPPED when interrupted while waiting; STRETTO_E_INPUT above 1 GiB, which is no prompt. */
+ * STRETTO_E_USAGE for an empty name; STRETTO_E_STOPPED when interrupted while waiting; STRETTO_E_INPUT above 1 GiB,
+ * which is no prompt. */
 int cli_read_file(const cli *cx, const char *path, st_buf *out, stretto_error *err);
 /* The same with another limit, in whole MiB. */
 int cli_read_at_most(const cli *cx, const char *path, size_t most, st_buf *out, stretto_error *err);

@@ -12,13 +12,12 @@
 #include <string.h>
 
 #define READ_PEAK "memory read"
-#define READ_PIECES 32 /* of the memory */
+#define READ_PIECES 32         /* of the memory, in steps of a plain read in turns with a test, */
+#define READ_TURN_NS 60000000u /* which are timed for so long */
 #define PER_BYTE "GB/s"
 #define PER_OPERATION "macs/ns"
 
 static const char *const burn_names[ST_BURNS] = {[ST_BURN_DOTS] = "integer dots", [ST_BURN_F32] = "f32"};
-
-#define READ_TURN_NS 60000000u
 
 static void free_reads(roofline *roof) {
     for (unsigned i = 0; i < CLI_LANES_MAX; i++) {

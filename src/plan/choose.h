@@ -52,8 +52,8 @@ typedef struct st_choice {
 } st_choice;
 
 /* Workload: all streams are handed over at once. STRETTO_E_USAGE for an empty workload; STRETTO_E_MEMORY;
- * STRETTO_E_STOPPED after cancel, which may be NULL: nothing is chosen then. That nothing
- * is possible is no error: n_possible is 0 and each row says why. *out is the caller's: st_choice_free. */
+ * STRETTO_E_STOPPED after cancel, which may be NULL: nothing is chosen then. That nothing is possible is no error:
+ * n_possible is 0 and each row says why. *out is the caller's: st_choice_free. */
 int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload, enum st_goal goal, uint64_t seed,
               const atomic_bool *cancel, stretto_error *err);
 /* The same schedules with other costs of the same chunks and units, and what was measured of them: predicted, put in

@@ -75,10 +75,10 @@ typedef struct st_probe_setup {
 #define ST_PROBE_RESAMPLES 2000
 #define ST_PROBE_LEAST_ROUNDS 10
 
-/* Measures all jobs in turn, and fills *record, which the caller frees with st_probe_record_free whatever is returned:
- * what was measured is kept. STRETTO_E_USAGE when a job makes no sense (nothing was measured then); STRETTO_E_STOPPED
- * when cancelled; STRETTO_E_UNIT or what a step returned when one failed (that row ends, the others are measured, the
- * first failure is returned); STRETTO_E_MEMORY. From one thread. */
+/* Measures all jobs, in turns with each other, and fills *record, which the caller frees with st_probe_record_free
+ * whatever is returned: what was measured is kept. STRETTO_E_USAGE when a job makes no sense (nothing was measured
+ * then); STRETTO_E_STOPPED when cancelled; STRETTO_E_UNIT or what a step returned when one failed (that row ends, the
+ * others are measured, the first failure is returned); STRETTO_E_MEMORY. From one thread. */
 int st_probe_run(const st_probe_setup *setup, st_probe_record *record, stretto_error *err);
 
 #endif
