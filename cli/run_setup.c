@@ -13,7 +13,7 @@
 
 #define STREAMS_DEFAULT 4
 #define SCHEDULE_MAX (1u << 20) /* bytes; parsed it takes twenty times as many */
-#define PROMPT_ALONE 256 /* tokens of a prompt in a pass that no other stream waits for */
+#define PROMPT_ALONE 256        /* tokens of a prompt in a pass that no other stream waits for */
 
 static bool speculates(const run_options *o) {
     return strcmp(o->speculate, "lookup") == 0;
