@@ -574,6 +574,10 @@ class Probe(support.CommandTest):
                 found = file.read().split()
             time.sleep(0.02)
         os.kill(int(found[0]), signal.SIGSTOP)
+        state = ""
+        while process.poll() is None and state != "T":  # a signal that comes first would end it
+            with open(f"/proc/{found[0]}/stat", encoding="ascii") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
         process.send_signal(signal.SIGINT)
         errors = process.communicate(timeout=60)[1].decode()
         self.assertEqual(process.returncode, INTERRUPTED, errors)
