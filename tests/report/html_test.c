@@ -140,6 +140,7 @@ static void hostile_names_stay_text(void **state) {
 /* Peaks of two units, the controls of their pair, and a use with a break-even. */
 static void units_add(st_probe_record *record) {
     record->peaks = st_alloc(2, sizeof *record->peaks);
+    st_free(record->unit_pairs);
     record->unit_pairs = st_alloc(1, sizeof *record->unit_pairs);
     assert_true(record->peaks && record->unit_pairs);
     record->n_peaks = 2;
