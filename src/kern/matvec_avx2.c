@@ -6,10 +6,10 @@
  * several parts, far from each other, in turns: strips next to each other gain nothing, since each stream is then over,
  * at a page's end or the strip's, before the hardware has seen that it is one. And turns are short, a piece of a tile
  * of two to eight cache lines: what is under way at a time is what few instructions ask for. Measured on Zen 3, in
- * shares of a plain read of four streams, one thread and two: Q8_0 0.83 and 0.88 in turns of whole tiles of three
- * parts, 0.90 and 0.95 in quarters of tiles of four; Q6_K 0.64 and 0.75, now 0.90 and 0.97; Q4_K 0.65 and 0.78, now
- * 0.85 and 0.90. With tiles of 5 or 6 lines three parts, whole tiles and fetching ahead are as good (Q4_1: 0.91 and
- * 0.92) or better (Q5_0: 0.86 and 0.98); fetching ahead takes from the others. */
+ * shares of a plain read of four streams, one thread and two: Q8_0 0.85 and 0.91 in turns of whole tiles of three
+ * parts, 0.91 and 0.95 in quarters of tiles of four; Q6_K 0.62 and 0.73, now 0.81 and 0.86; Q4_K 0.66 and 0.76, now
+ * 0.80 and 0.91. With tiles of 5 or 6 lines three parts, whole tiles and fetching ahead are as good (Q4_1: 0.91 and
+ * 0.89) or better (Q5_0: 0.86 and 0.98); fetching ahead takes from the others. */
 #include "kern/matvec_avx2.h"
 
 #include "gguf/blocks.h"
