@@ -81,7 +81,8 @@ static json_t *full_json(const float *logits, uint32_t n) {
     return rows;
 }
 
-static void print_row(logits_work *w, uint32_t pos, double margin, const float *logits, const uint32_t *top, uint32_t n) {
+static void print_row(logits_work *w, uint32_t pos, double margin, const float *logits, const uint32_t *top,
+                      uint32_t n) {
     cli_printf(w->cx, "position %u, margin %.6g\n", pos, margin);
     for (uint32_t i = 0; i < n; i++) {
         st_str piece = w->s->tok ? st_tokenizer_piece(w->s->tok, (int32_t)top[i]) : (st_str){"", 0};

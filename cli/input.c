@@ -27,8 +27,8 @@ static int read_all(const cli *cx, int fd, const char *path, size_t most, st_buf
         }
         if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", shown(path), strerror(errno));
         if (out->len + (size_t)n > most)
-            return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than %zu MiB, which such a file never is", shown(path),
-                           most >> 20);
+            return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than %zu MiB, which such a file never is",
+                           shown(path), most >> 20);
         st_buf_add(out, part, (size_t)n);
     }
 }

@@ -58,10 +58,10 @@ enum stretto_overlap {
 typedef struct stretto_probe_result {
     char arrangement[16]; /* "one-unit", "two-units" or "async" */
     char unit_a[48], unit_b[48];
-    size_t rounds;                 /* 0: nothing below is meaningful but `evidence` */
-    double solo_a_ns, solo_b_ns;   /* medians: each alone, */
-    double serial_ns, parallel_ns; /* one after the other, and together; */
-    double queued_ns;              /* both handed to one queue, where both are on one unit, else 0 */
+    size_t rounds;                          /* 0: nothing below is meaningful but `evidence` */
+    double solo_a_ns, solo_b_ns;            /* medians: each alone, */
+    double serial_ns, parallel_ns;          /* one after the other, and together; */
+    double queued_ns;                       /* both handed to one queue, where both are on one unit, else 0 */
     stretto_interval overlap_factor;        /* (a + b - parallel) / the smaller: 1 is perfect, 0 none */
     stretto_interval overlap_factor_serial; /* with the measured serial time in place of a + b */
     stretto_interval overlap_factor_unit;   /* with the queued time; decides where both are on one unit, else all 0 */

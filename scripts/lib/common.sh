@@ -11,7 +11,8 @@ export LC_ALL=C.UTF-8
 # Each entry: PACKAGE, or PACKAGE=COMMAND where having the command is enough, wherever it came from.
 packages_build=("gcc=gcc" libc6-dev "cmake=cmake" "ninja-build=ninja" "pkg-config=pkg-config"
                 libhwloc-dev libpcre2-dev libjansson-dev)
-packages_test=(libcmocka-dev "python3=python3" "g++=g++" "clang=clang" libclang-rt-dev "groff-base=groff")
+packages_test=(libcmocka-dev "python3=python3" "g++=g++" "clang=clang" libclang-rt-dev
+               "clang-format=clang-format" "groff-base=groff")
 packages_browser=("chromium-headless-shell=chromium-headless-shell")
 packages_model=("python3=python3" python3-pip ca-certificates)
 

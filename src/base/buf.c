@@ -36,7 +36,9 @@ void st_buf_add(st_buf *buf, const void *bytes, size_t n) {
     buf->data[buf->len] = '\0';
 }
 
-void st_buf_text(st_buf *buf, const char *text) { st_buf_add(buf, text, strlen(text)); }
+void st_buf_text(st_buf *buf, const char *text) {
+    st_buf_add(buf, text, strlen(text));
+}
 
 void st_buf_printf(st_buf *buf, const char *fmt, ...) {
     va_list args, again;

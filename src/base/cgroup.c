@@ -75,7 +75,9 @@ static const char *group_path(const char *groups, size_t len, const char *contro
     return NULL;
 }
 
-static bool is_octal(char c) { return c >= '0' && c <= '7'; }
+static bool is_octal(char c) {
+    return c >= '0' && c <= '7';
+}
 
 /* Undoes mountinfo's octal escapes (space is \040), in place. */
 static void unescape(char *text) {

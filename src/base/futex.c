@@ -13,10 +13,14 @@ void st_futex_wait(atomic_uint *word, unsigned value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-void st_futex_wake(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); }
+void st_futex_wake(atomic_uint *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
 
 void st_futex_wait_shared(atomic_uint *word, unsigned value, const struct timespec *timeout) {
     syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0);
 }
 
-void st_futex_wake_shared(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }
+void st_futex_wake_shared(atomic_uint *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

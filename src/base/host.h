@@ -22,18 +22,18 @@ typedef struct st_core {
 
 typedef struct st_host {
     char cpu_model[96];
-    char isa[32];           /* best instruction set seen, e.g. "AVX-512 VNNI", "AVX2", "NEON dotprod" */
-    st_core *cores;         /* [n_cores] physical cores with at least one allowed hardware thread, hwloc's order */
+    char isa[32];   /* best instruction set seen, e.g. "AVX-512 VNNI", "AVX2", "NEON dotprod" */
+    st_core *cores; /* [n_cores] physical cores with at least one allowed hardware thread, hwloc's order */
     unsigned n_cores;
-    unsigned n_cpus;        /* allowed hardware threads (cpuset, affinity) */
-    double quota_cpus;      /* cgroup cpu quota in CPUs (v2 cpu.max or v1 cfs_quota/period, tightest of all ancestors);
-                               0 = none */
-    unsigned max_threads;   /* threads worth starting: cores limited by the quota (ceil), at least 1 */
-    size_t llc_bytes;       /* last-level cache reachable from core 0; 0 = unknown */
-    size_t l2_bytes;        /* likewise */
-    uint64_t memory_bytes;  /* total memory, limited by the cgroup */
-    char governor[32];      /* "" when there is none */
-    char kernel[64];        /* uname -r */
+    unsigned n_cpus;       /* allowed hardware threads (cpuset, affinity) */
+    double quota_cpus;     /* cgroup cpu quota in CPUs (v2 cpu.max or v1 cfs_quota/period, tightest of all ancestors);
+                              0 = none */
+    unsigned max_threads;  /* threads worth starting: cores limited by the quota (ceil), at least 1 */
+    size_t llc_bytes;      /* last-level cache reachable from core 0; 0 = unknown */
+    size_t l2_bytes;       /* likewise */
+    uint64_t memory_bytes; /* total memory, limited by the cgroup */
+    char governor[32];     /* "" when there is none */
+    char kernel[64];       /* uname -r */
 } st_host;
 
 /* Reads the machine. Root folder "" is the real one; tests point it at a made-up /proc and /sys for limits and

@@ -31,6 +31,8 @@ const char *st_isa_name(void) {
 
 #else
 
-const char *st_isa_name(void) { return "scalar"; }
+const char *st_isa_name(void) {
+    return "scalar";
+}
 
 #endif

@@ -13,11 +13,11 @@
 typedef struct st_pool st_pool;
 
 typedef struct st_pool_options {
-    unsigned count;      /* workers, caller included; at least 1 */
+    unsigned count;       /* workers, caller included; at least 1 */
     const unsigned *cpus; /* [count] OS processor numbers to pin to (worker 0's entry is ignored: its thread is the
                              caller's to pin), or NULL for no pinning */
-    uint64_t spin_ns;    /* how long an idle thread spins before it sleeps */
-    const st_log *log;   /* a refused binding is a warning here, not a failure */
+    uint64_t spin_ns;     /* how long an idle thread spins before it sleeps */
+    const st_log *log;    /* a refused binding is a warning here, not a failure */
 } st_pool_options;
 
 /* STRETTO_E_USAGE for no workers, STRETTO_E_UNIT when the system has no threads to give, STRETTO_E_MEMORY. */

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-static uint64_t rotate_left(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+static uint64_t rotate_left(uint64_t x, int k) {
+    return (x << k) | (x >> (64 - k));
+}
 
 /* splitmix64, Steele, Lea & Flood 2014: spreads any seed, 0 included, over the whole state. */
 void st_rng_seed(st_rng *rng, uint64_t seed) {
@@ -34,7 +36,9 @@ uint64_t st_rng_below(st_rng *rng, uint64_t n) {
     return x % n;
 }
 
-double st_rng_unit(st_rng *rng) { return (double)(st_rng_next(rng) >> 11) * 0x1p-53; }
+double st_rng_unit(st_rng *rng) {
+    return (double)(st_rng_next(rng) >> 11) * 0x1p-53;
+}
 
 /* Box & Muller 1958; 1 - u keeps the logarithm's argument above zero. */
 double st_rng_normal(st_rng *rng) {

@@ -24,7 +24,8 @@ uint64_t st_kv_size(const st_model *model, st_span span, enum st_kv_type type, u
     for (uint32_t i = span.first; i <= span.last; i++) {
         const st_layer *layer = &model->layers[i];
         if (layer->kv_layer != i) continue;
-        bytes += 2 * layer_capacity(layer, n_ctx, max_batch) * layer->n_kv_heads * layer->head_dim * st_kv_item_bytes(type);
+        bytes +=
+            2 * layer_capacity(layer, n_ctx, max_batch) * layer->n_kv_heads * layer->head_dim * st_kv_item_bytes(type);
     }
     return bytes;
 }
@@ -53,8 +54,8 @@ static void hand_out(st_kv *kv) {
     }
 }
 
-int st_kv_create(st_kv **out, const st_model *model, st_span span, enum st_kv_type type, uint32_t n_ctx, uint32_t max_batch,
-                 stretto_error *err) {
+int st_kv_create(st_kv **out, const st_model *model, st_span span, enum st_kv_type type, uint32_t n_ctx,
+                 uint32_t max_batch, stretto_error *err) {
     *out = NULL;
     st_kv *kv = calloc(1, sizeof *kv);
     if (!kv) return st_fail_memory(err, "KV", sizeof *kv);
@@ -83,7 +84,9 @@ void st_kv_free(st_kv *kv) {
     free(kv);
 }
 
-void st_kv_borrow(st_kv *kv, uint32_t layer, const st_kv *from) { kv->visible[layer] = from->visible[layer]; }
+void st_kv_borrow(st_kv *kv, uint32_t layer, const st_kv *from) {
+    kv->visible[layer] = from->visible[layer];
+}
 
 void st_kv_reset(st_kv *kv, uint32_t positions) {
     for (uint32_t i = kv->span.first; i <= kv->span.last; i++) {

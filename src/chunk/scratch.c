@@ -6,8 +6,12 @@
 
 #include <stdlib.h>
 
-static size_t whole_strips(size_t n) { return (n + ST_STRIP - 1) / ST_STRIP * ST_STRIP; }
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t whole_strips(size_t n) {
+    return (n + ST_STRIP - 1) / ST_STRIP * ST_STRIP;
+}
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
 
 /* Widens s to what the chunk needs. */
 static void measure(st_scratch *s, const st_chunk *chunk) {

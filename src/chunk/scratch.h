@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inside of st_scratch: buffers sized for the widest layer of a chunk. Strides are whole strips, so that kernels may
- * write whole strips. */
+ * The inside of st_scratch: buffers sized for the widest layer of a chunk. Strides are whole strips, so that kernels
+ * may write whole strips. */
 #ifndef ST_CHUNK_SCRATCH_H
 #define ST_CHUNK_SCRATCH_H
 
@@ -30,10 +30,10 @@ struct st_scratch {
     uint8_t *quant_gate;            /* gate quantized, while others still read quant */
     float *gate, *up;               /* [max_batch][ff_stride] */
     size_t d_stride, q_stride, kv_stride, ff_stride;
-    float *ple_token;               /* [max_threads][ple_stride] a row of the per-layer table */
+    float *ple_token; /* [max_threads][ple_stride] a row of the per-layer table */
     size_t ple_stride;
-    st_solo *solo;                  /* [max_threads] */
-    st_best *best;                  /* [max_threads][max_batch] */
+    st_solo *solo; /* [max_threads] */
+    st_best *best; /* [max_threads][max_batch] */
     uint8_t *memory;
 };
 

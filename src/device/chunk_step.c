@@ -10,19 +10,19 @@
 
 struct st_chunk_step {
     const st_chunk *chunk;
-    uint32_t n_chunks;    /* chunks 0..n_chunks-1 have KV here; the last is the one that runs */
+    uint32_t n_chunks; /* chunks 0..n_chunks-1 have KV here; the last is the one that runs */
     uint32_t n_rows;
-    st_kv **kv;           /* [n_chunks] */
-    st_kv **rows;         /* [n_rows] */
+    st_kv **kv;   /* [n_chunks] */
+    st_kv **rows; /* [n_rows] */
     st_scratch *scratch;
-    float *input;         /* [n_rows][d_model] what the chunk before has produced */
-    float *hidden;        /* [n_rows][d_model] */
-    float *ple;           /* [n_rows][ple stride] */
-    float *logits;        /* [n_rows][logits stride] */
-    int32_t *ids;         /* [n_ids] */
-    uint32_t *pos;        /* [n_rows] */
-    int32_t *argmax;      /* [n_rows] */
-    uint32_t *wanted;     /* [n_rows] */
+    float *input;     /* [n_rows][d_model] what the chunk before has produced */
+    float *hidden;    /* [n_rows][d_model] */
+    float *ple;       /* [n_rows][ple stride] */
+    float *logits;    /* [n_rows][logits stride] */
+    int32_t *ids;     /* [n_ids] */
+    uint32_t *pos;    /* [n_rows] */
+    int32_t *argmax;  /* [n_rows] */
+    uint32_t *wanted; /* [n_rows] */
     st_batch batch;
     st_step step;
 };
@@ -31,7 +31,8 @@ static int step_run(void *arg, const st_worker *worker, stretto_error *err) {
     (void)err;
     const st_chunk_step *s = arg;
     if (!s->batch.embed) {
-        if (worker->id == 0) memcpy(s->hidden, s->input, (size_t)s->n_rows * s->chunk->model->d_model * sizeof *s->hidden);
+        if (worker->id == 0)
+            memcpy(s->hidden, s->input, (size_t)s->n_rows * s->chunk->model->d_model * sizeof *s->hidden);
         st_worker_sync(worker);
     }
     st_chunk_forward(s->chunk, s->scratch, &s->batch, worker);
@@ -52,7 +53,8 @@ static int make_kv(st_chunk_step *s, const st_chain *chain, uint32_t n_ids, stre
     return 0;
 }
 
-static int make_buffers(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uint32_t n_ids, stretto_error *err) {
+static int make_buffers(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uint32_t n_ids,
+                        stretto_error *err) {
     const st_model *m = chain->model;
     size_t n = s->n_rows;
     s->input = st_alloc(n * m->d_model, sizeof *s->input);
@@ -129,8 +131,13 @@ static int fill(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uin
     if (!code) code = make_buffers(s, chain, ids, n_ids, err);
     if (!code) code = st_scratch_create(&s->scratch, chain->chunks, s->n_chunks, s->n_rows, max_threads, err);
     if (code) return code;
-    s->batch = (st_batch){.pos = s->pos, .kv = s->rows, .hidden = s->hidden, .ple = s->ple, .wanted = s->wanted,
-                          .logits = s->logits, .argmax = s->argmax};
+    s->batch = (st_batch){.pos = s->pos,
+                          .kv = s->rows,
+                          .hidden = s->hidden,
+                          .ple = s->ple,
+                          .wanted = s->wanted,
+                          .logits = s->logits,
+                          .argmax = s->argmax};
     warm_up(s, chain, n_ids);
     s->step = (st_step){.name = s->chunk->name,
                         .run = step_run,
@@ -144,13 +151,16 @@ int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i,
                          uint32_t n_rows, uint32_t max_threads, stretto_error *err) {
     *out = NULL;
     if (i >= chain->n_chunks)
-        return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u)", i + 1, chain->n_chunks, chain->n_chunks);
+        return st_fail(err, STRETTO_E_USAGE, "no chunk %u: the model has %u (1 to %u)", i + 1, chain->n_chunks,
+                       chain->n_chunks);
     if (n_rows == 0 || n_rows > n_ids || n_ids > chain->n_ctx)
-        return st_fail(err, STRETTO_E_USAGE, "a step of %u rows over %u ids: expected 1 <= rows <= ids <= %u (the context)",
-                       n_rows, n_ids, chain->n_ctx);
+        return st_fail(err, STRETTO_E_USAGE,
+                       "a step of %u rows over %u ids: expected 1 <= rows <= ids <= %u (the context)", n_rows, n_ids,
+                       chain->n_ctx);
     for (uint32_t t = 0; t < n_ids; t++)
         if (ids[t] < 0 || (uint32_t)ids[t] >= chain->model->n_vocab)
-            return st_fail(err, STRETTO_E_INPUT, "token id %d is not in the vocabulary of %u", ids[t], chain->model->n_vocab);
+            return st_fail(err, STRETTO_E_INPUT, "token id %d is not in the vocabulary of %u", ids[t],
+                           chain->model->n_vocab);
     st_chunk_step *s = calloc(1, sizeof *s);
     if (!s) return st_fail_memory(err, "chunk step", sizeof *s);
     s->chunk = &chain->chunks[i];
@@ -182,6 +192,12 @@ void st_chunk_step_free(st_chunk_step *s) {
     free(s);
 }
 
-const st_step *st_chunk_step_get(const st_chunk_step *step) { return &step->step; }
-const float *st_chunk_step_hidden(const st_chunk_step *step) { return step->hidden; }
-const float *st_chunk_step_logits(const st_chunk_step *step) { return step->logits; }
+const st_step *st_chunk_step_get(const st_chunk_step *step) {
+    return &step->step;
+}
+const float *st_chunk_step_hidden(const st_chunk_step *step) {
+    return step->hidden;
+}
+const float *st_chunk_step_logits(const st_chunk_step *step) {
+    return step->logits;
+}

@@ -39,7 +39,9 @@ static bool lane_bind(st_unit *unit, unsigned worker) {
     return st_lane_cpus_bind(&((st_lane *)unit)->cpus, worker);
 }
 
-static void lane_quiet(st_unit *unit) { st_bell_quiet(&((st_lane *)unit)->bell, NULL, NULL); }
+static void lane_quiet(st_unit *unit) {
+    st_bell_quiet(&((st_lane *)unit)->bell, NULL, NULL);
+}
 
 static uint64_t lane_cpu_ns(st_unit *unit) {
     st_lane *lane = (st_lane *)unit;

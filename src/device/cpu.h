@@ -15,9 +15,9 @@
 typedef struct st_cpu_options {
     const unsigned *cores; /* [n_cores] indices into host->cores; copied */
     unsigned n_cores;
-    unsigned n_threads;    /* 0: one a core. More than cores, or than the quota allows, is reduced with a warning */
-    bool pin;              /* bind each worker to its core */
-    uint64_t spin_ns;      /* how long idle workers spin before they sleep; 0: the default */
+    unsigned n_threads; /* 0: one a core. More than cores, or than the quota allows, is reduced with a warning */
+    bool pin;           /* bind each worker to its core */
+    uint64_t spin_ns;   /* how long idle workers spin before they sleep; 0: the default */
     const st_log *log;
 } st_cpu_options;
 

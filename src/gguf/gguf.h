@@ -15,8 +15,19 @@
 #include <stdint.h>
 
 enum st_value_type {
-    ST_V_U8 = 0, ST_V_I8, ST_V_U16, ST_V_I16, ST_V_U32, ST_V_I32, ST_V_F32, ST_V_BOOL, ST_V_STRING, ST_V_ARRAY,
-    ST_V_U64, ST_V_I64, ST_V_F64,
+    ST_V_U8 = 0,
+    ST_V_I8,
+    ST_V_U16,
+    ST_V_I16,
+    ST_V_U32,
+    ST_V_I32,
+    ST_V_F32,
+    ST_V_BOOL,
+    ST_V_STRING,
+    ST_V_ARRAY,
+    ST_V_U64,
+    ST_V_I64,
+    ST_V_F64,
 };
 
 typedef struct st_str { /* not terminated; points into the buffer */
@@ -44,16 +55,16 @@ typedef struct st_tensor {
 } st_tensor;
 
 typedef struct st_gguf {
-    const char *path;    /* for messages; owned */
+    const char *path; /* for messages; owned */
     uint32_t version;
     uint32_t alignment;
     const uint8_t *base; /* the whole file */
     size_t size;
-    st_value *values;    /* [n_values] in file order */
+    st_value *values; /* [n_values] in file order */
     size_t n_values;
-    st_tensor *tensors;  /* [n_tensors] in file order */
+    st_tensor *tensors; /* [n_tensors] in file order */
     size_t n_tensors;
-    void *impl;          /* lookup tables, the mapping */
+    void *impl; /* lookup tables, the mapping */
 } st_gguf;
 
 /* Parses size bytes at base, which must outlive the result; name is used in messages and copied. Warnings (unknown
@@ -68,8 +79,8 @@ int st_gguf_parse(st_gguf **out, const void *base, size_t size, const char *name
 int st_gguf_open(st_gguf **out, const char *path, const st_log *log, stretto_error *err);
 void st_gguf_close(st_gguf *gguf); /* NULL is fine */
 
-const st_value *st_gguf_find(const st_gguf *gguf, const char *key);         /* NULL when missing */
-const st_tensor *st_gguf_tensor(const st_gguf *gguf, const char *name);     /* NULL when missing */
+const st_value *st_gguf_find(const st_gguf *gguf, const char *key);     /* NULL when missing */
+const st_tensor *st_gguf_tensor(const st_gguf *gguf, const char *name); /* NULL when missing */
 /* The tensor, which can be dequantized. STRETTO_E_INPUT when it is missing, has no elements, or is of a type that is
  * unknown or known but not readable: the reason names file, tensor and type. *out is NULL then. */
 int st_tensor_require(const st_gguf *gguf, const char *name, const st_tensor **out, stretto_error *err);
@@ -102,7 +113,8 @@ const char *st_value_type_name(uint32_t type); /* "u32", "array", "unknown" */
 void st_gguf_drop(const st_gguf *gguf, const st_tensor *tensor);
 
 /* Copies bytes of a tensor, from byte `at` of it on, which the caller has checked to be there. Read from the file where
- * there is one: touching a page of the map would make it and those around it count as the program's memory. Any thread. */
+ * there is one: touching a page of the map would make it and those around it count as the program's memory. Any thread.
+ */
 void st_gguf_read(const st_gguf *gguf, const st_tensor *tensor, size_t at, size_t bytes, uint8_t *out);
 
 #endif

@@ -9,17 +9,36 @@
 #include <stdint.h>
 
 enum st_type {
-    ST_F32 = 0, ST_F16 = 1, ST_Q4_0 = 2, ST_Q4_1 = 3, ST_Q5_0 = 6, ST_Q5_1 = 7, ST_Q8_0 = 8, ST_Q8_1 = 9,
-    ST_Q2_K = 10, ST_Q3_K = 11, ST_Q4_K = 12, ST_Q5_K = 13, ST_Q6_K = 14, ST_Q8_K = 15,
-    ST_IQ4_NL = 20, ST_IQ4_XS = 23, ST_I8 = 24, ST_I16 = 25, ST_I32 = 26, ST_I64 = 27, ST_F64 = 28, ST_BF16 = 30,
+    ST_F32 = 0,
+    ST_F16 = 1,
+    ST_Q4_0 = 2,
+    ST_Q4_1 = 3,
+    ST_Q5_0 = 6,
+    ST_Q5_1 = 7,
+    ST_Q8_0 = 8,
+    ST_Q8_1 = 9,
+    ST_Q2_K = 10,
+    ST_Q3_K = 11,
+    ST_Q4_K = 12,
+    ST_Q5_K = 13,
+    ST_Q6_K = 14,
+    ST_Q8_K = 15,
+    ST_IQ4_NL = 20,
+    ST_IQ4_XS = 23,
+    ST_I8 = 24,
+    ST_I16 = 25,
+    ST_I32 = 26,
+    ST_I64 = 27,
+    ST_F64 = 28,
+    ST_BF16 = 30,
     ST_TYPE_COUNT = 64, /* room for all known numbers */
 };
 
 typedef struct st_type_info {
-    const char *name;     /* as people write it: "Q4_K" */
-    uint32_t block_len;   /* elements of a block; rows are whole blocks */
+    const char *name;   /* as people write it: "Q4_K" */
+    uint32_t block_len; /* elements of a block; rows are whole blocks */
     uint32_t block_bytes;
-    bool readable;        /* we can turn it into numbers (st_dequantize, st_quantize) */
+    bool readable; /* we can turn it into numbers (st_dequantize, st_quantize) */
 } st_type_info;
 
 /* NULL for a number that no version of the format has given out (42, say) as far as we know. */

@@ -316,14 +316,16 @@ static int open_resolved(st_gguf_writer **out, const char *path, stretto_error *
     return 0;
 }
 
-/* Where a file of that name really goes: behind links, since the rename at the end would replace a link. Refuses what is there
- * and is no file (a device, a pipe, a folder), which a rename would replace as well. NULL and err, or owned. */
+/* Where a file of that name really goes: behind links, since the rename at the end would replace a link. Refuses what
+ * is there and is no file (a device, a pipe, a folder), which a rename would replace as well. NULL and err, or owned.
+ */
 static char *resolve_target(const char *path, stretto_error *err) {
     struct stat info;
     char *real = realpath(path, NULL);
     if (real && stat(real, &info) == 0 && !S_ISREG(info.st_mode)) {
         free(real);
-        st_fail(err, STRETTO_E_IO, "%s: is a %s, not a file", path, S_ISDIR(info.st_mode) ? "folder" : "device or pipe");
+        st_fail(err, STRETTO_E_IO, "%s: is a %s, not a file", path,
+                S_ISDIR(info.st_mode) ? "folder" : "device or pipe");
         return NULL;
     }
     if (!real && lstat(path, &info) == 0) {

@@ -10,8 +10,12 @@ typedef struct kv_reader {
     float (*get)(const void *items, size_t i);
 } kv_reader;
 
-static float get_f16(const void *items, size_t i) { return st_half_to_float(((const uint16_t *)items)[i]); }
-static float get_f32(const void *items, size_t i) { return ((const float *)items)[i]; }
+static float get_f16(const void *items, size_t i) {
+    return st_half_to_float(((const uint16_t *)items)[i]);
+}
+static float get_f32(const void *items, size_t i) {
+    return ((const float *)items)[i];
+}
 
 static size_t k_index(uint32_t slot, uint32_t d, uint32_t head_dim) {
     return ((size_t)(slot / 16) * head_dim + d) * 16 + slot % 16;
@@ -80,5 +84,9 @@ static void attention(const st_attention *a, const kv_reader *kv) {
     }
 }
 
-void st_attention_f16_scalar(const st_attention *a) { attention(a, &(kv_reader){get_f16}); }
-void st_attention_f32_scalar(const st_attention *a) { attention(a, &(kv_reader){get_f32}); }
+void st_attention_f16_scalar(const st_attention *a) {
+    attention(a, &(kv_reader){get_f16});
+}
+void st_attention_f32_scalar(const st_attention *a) {
+    attention(a, &(kv_reader){get_f32});
+}

@@ -27,7 +27,9 @@
 
 ST_KERN_OPS_DECL(avx2);
 
-ST_INLINE __m256i load256(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+ST_INLINE __m256i load256(const void *p) {
+    return _mm256_loadu_si256((const __m256i *)p);
+}
 
 /* The same, to stay in a register: the compiler cannot know that it could load it again. */
 ST_INLINE __m256i load256_once(const void *p) {
@@ -52,10 +54,16 @@ ST_INLINE __m256i broadcast4(const void *p) {
 }
 
 /* Eight f16. */
-ST_INLINE __m256 load_halves(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+ST_INLINE __m256 load_halves(const void *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
 
-ST_INLINE __m256i low_nibbles(__m256i v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
-ST_INLINE __m256i high_nibbles(__m256i v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
+ST_INLINE __m256i low_nibbles(__m256i v) {
+    return _mm256_and_si256(v, _mm256_set1_epi8(15));
+}
+ST_INLINE __m256i high_nibbles(__m256i v) {
+    return low_nibbles(_mm256_srli_epi16(v, 4));
+}
 
 /* Eight bytes, one a row, to 16-bit pairs (b, b) in the row's lane; and as float. */
 ST_INLINE __m256i byte_pairs(const uint8_t *p) {
@@ -105,10 +113,18 @@ ST_INLINE sixes load_sixes(const uint8_t *p) {
     return (sixes){BITS(a, 63), BITS(b, 63), BITS(c, 63), SIX_3(a, b, c)};
 }
 
-ST_INLINE __m256i add16(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
-ST_INLINE __m256i sub16(__m256i a, __m256i b) { return _mm256_sub_epi16(a, b); }
-ST_INLINE __m256i add32(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
-ST_INLINE __m256i pairs_to_lanes(__m256i v) { return _mm256_madd_epi16(v, _mm256_set1_epi16(1)); }
+ST_INLINE __m256i add16(__m256i a, __m256i b) {
+    return _mm256_add_epi16(a, b);
+}
+ST_INLINE __m256i sub16(__m256i a, __m256i b) {
+    return _mm256_sub_epi16(a, b);
+}
+ST_INLINE __m256i add32(__m256i a, __m256i b) {
+    return _mm256_add_epi32(a, b);
+}
+ST_INLINE __m256i pairs_to_lanes(__m256i v) {
+    return _mm256_madd_epi16(v, _mm256_set1_epi16(1));
+}
 
 /* The signed byte products of one vector, added up in each lane. */
 ST_INLINE __m256i dot_signed(__m256i w, __m256i x) {

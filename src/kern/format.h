@@ -44,8 +44,8 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
     uint32_t st_burn_dots_##isa(uint32_t rounds);                                                                      \
     uint32_t st_burn_f32_##isa(uint32_t rounds)
 
-/* The lines that a stream reads at once are `apart` bytes from each other, and `step` from the next ones, of which there
- * are n; what is left lies behind them all. */
+/* The lines that a stream reads at once are `apart` bytes from each other, and `step` from the next ones, of which
+ * there are n; what is left lies behind them all. */
 typedef struct st_stream_walk {
     size_t n, step, apart;
 } st_stream_walk;

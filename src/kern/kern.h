@@ -26,23 +26,25 @@
  * y[t][row] = sum_k W[row][k] x[t][k]. W is repacked into strips of 16 rows: strip s holds rows 16s..16s+15 as tiles
  * (16 rows x one block of columns) consecutive in k, one sequential stream. Missing rows of the last strip are zero. */
 typedef struct st_kern_format {
-    uint32_t type;       /* enum st_type of the source */
-    uint32_t tile_cols;  /* columns of a tile: 32, 256, or 1 (rows of any length) */
+    uint32_t type;      /* enum st_type of the source */
+    uint32_t tile_cols; /* columns of a tile: 32, 256, or 1 (rows of any length) */
     uint32_t tile_bytes;
-    bool quantized;      /* takes quantized activations, else f32 ones */
+    bool quantized; /* takes quantized activations, else f32 ones */
     /* Packs `rows` (1..16) consecutive source rows of `cols` elements (row_bytes apart) into one strip. */
     void (*pack)(uint8_t *strip, const uint8_t *src, size_t row_bytes, uint32_t rows, uint32_t cols);
 } st_kern_format;
 
 typedef struct st_matrix {
-    const uint8_t *data;         /* strips, 64-byte aligned; not owned */
+    const uint8_t *data; /* strips, 64-byte aligned; not owned */
     const st_kern_format *format;
     uint32_t rows, cols;
     size_t strip_bytes;
-    size_t file_bytes;           /* of the source tensor: what "bytes moved" counts */
+    size_t file_bytes; /* of the source tensor: what "bytes moved" counts */
 } st_matrix;
 
-static inline uint32_t st_matrix_strips(const st_matrix *m) { return (m->rows + ST_STRIP - 1) / ST_STRIP; }
+static inline uint32_t st_matrix_strips(const st_matrix *m) {
+    return (m->rows + ST_STRIP - 1) / ST_STRIP;
+}
 /* Bytes of one strip (a multiple of 64), or 0 when cols is 0 or not a multiple of what the format needs. */
 size_t st_strip_bytes(const st_kern_format *format, uint32_t cols);
 
@@ -61,13 +63,15 @@ int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, c
  *   int16 sums[n][2][2];   of each half of 16 columns: the sum of q where k % 4 < 2, and of the others */
 #define ST_QBLOCK_BYTES 48
 typedef struct st_panel {
-    uint32_t n;          /* tokens */
+    uint32_t n; /* tokens */
     uint32_t cols;
-    const float *x;      /* [n][stride] */
+    const float *x; /* [n][stride] */
     size_t stride;
-    uint8_t *quant;      /* st_panel_bytes(n, cols), 64-byte aligned, or NULL when no format needs it */
+    uint8_t *quant; /* st_panel_bytes(n, cols), 64-byte aligned, or NULL when no format needs it */
 } st_panel;
-static inline uint32_t st_panel_blocks(const st_panel *panel) { return (panel->cols + ST_QBLOCK - 1) / ST_QBLOCK; }
+static inline uint32_t st_panel_blocks(const st_panel *panel) {
+    return (panel->cols + ST_QBLOCK - 1) / ST_QBLOCK;
+}
 static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
     return (size_t)n * ST_QBLOCK_BYTES * ((cols + ST_QBLOCK - 1) / ST_QBLOCK);
 }
@@ -75,10 +79,10 @@ static inline size_t st_panel_bytes(uint32_t n, uint32_t cols) {
 /* ---- attention ----
  * The query heads that share one KV head, of n_tokens consecutive tokens. Token t sees the absolute positions first_t
  * to last + t, inclusive, where first_t is `first`, or last + t - window + 1 where a window makes that larger. They
- * must be stored already. The cache is a ring of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in slot
- * p % capacity; slots of other positions may hold anything, NaN too.
- * K: [capacity/16][head_dim][16] (lanes are positions); V: [capacity][head_dim]. Any alignment of an item.
- * A token's result is the same bit for bit in a call of one token and of many, and for any capacity. */
+ * must be stored already. The cache is a ring of `capacity` positions (multiple of ST_ATTN_BLOCK): position p lives in
+ * slot p % capacity; slots of other positions may hold anything, NaN too. K: [capacity/16][head_dim][16] (lanes are
+ * positions); V: [capacity][head_dim]. Any alignment of an item. A token's result is the same bit for bit in a call of
+ * one token and of many, and for any capacity. */
 typedef struct st_attention {
     const float *q;                       /* [n_tokens][q_stride], of which [n_heads][head_dim] */
     float *out;                           /* [n_tokens][out_stride], of which [n_heads][head_dim] */
@@ -87,13 +91,15 @@ typedef struct st_attention {
     const void *k, *v;                    /* f16 or f32, see st_kern.attention */
     const void *next_k;                   /* keys that the next call begins with, a block of them; NULL: not known */
     uint32_t capacity;
-    uint32_t first, last;                 /* of token 0; first <= last */
-    uint32_t window;                      /* most positions a token sees, 0: all */
-    float scale;                          /* of the scores; positive */
+    uint32_t first, last; /* of token 0; first <= last */
+    uint32_t window;      /* most positions a token sees, 0: all */
+    float scale;          /* of the scores; positive */
 } st_attention;
 
 enum st_kv_type { ST_KV_F16, ST_KV_F32 };
-static inline size_t st_kv_item_bytes(enum st_kv_type t) { return t == ST_KV_F16 ? 2 : 4; }
+static inline size_t st_kv_item_bytes(enum st_kv_type t) {
+    return t == ST_KV_F16 ? 2 : 4;
+}
 
 enum st_activation { ST_SILU, ST_GELU_TANH };
 
@@ -103,7 +109,7 @@ enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
 typedef struct st_kern {
-    const char *name; /* "scalar", "avx2", "avx512", "neon", "dotprod", "i8mm" */
+    const char *name;                             /* "scalar", "avx2", "avx512", "neon", "dotprod", "i8mm" */
     const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
 
     /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's
@@ -115,8 +121,8 @@ typedef struct st_kern {
 
     /* out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]; weight may be NULL (ones); out may be x. */
     void (*rms_norm)(float *out, const float *x, const float *weight, uint32_t n, float eps);
-    void (*add)(float *x, const float *y, uint32_t n);                 /* x += y */
-    void (*scale)(float *x, float by, uint32_t n);                     /* x *= by */
+    void (*add)(float *x, const float *y, uint32_t n); /* x += y */
+    void (*scale)(float *x, float by, uint32_t n);     /* x *= by */
     /* gate[i] = act(gate[i]) * up[i]; tanh GELU is the exact formula, no table */
     void (*gate)(enum st_activation act, float *gate, const float *up, uint32_t n);
     void (*softcap)(float *x, uint32_t n, float cap); /* x[i] = cap * tanh(x[i] / cap) */
@@ -125,7 +131,7 @@ typedef struct st_kern {
     void (*rope)(float *x, const float *cos_sin, uint32_t n_pairs, uint32_t head_dim, bool neox);
     /* Stores one position's key and value of one KV head into ring slot `slot`. */
     void (*kv_store[2])(void *k, void *v, const float *key, const float *value, uint32_t slot, uint32_t head_dim);
-    void (*attention[2])(const st_attention *a); /* by enum st_kv_type */
+    void (*attention[2])(const st_attention *a);    /* by enum st_kv_type */
     uint32_t (*argmax)(const float *x, uint32_t n); /* first of the largest; NaN never wins over a number */
     float (*dot)(const float *a, const float *b, uint32_t n);
 
@@ -133,7 +139,8 @@ typedef struct st_kern {
      * parts of equal length, a line of each in turn. Returns the sum of all 64-bit words. */
     uint64_t (*stream)(const uint8_t *data, size_t bytes, enum st_stream_order order);
     /* Arithmetic on registers alone: rounds of ST_BURN_ROUND multiply-adds, products of 1 and 1 in as many sums as it
-     * takes to keep the processor busy. Returns their total, so far as it fits 32 bits, and 24 bits for each f32 sum. */
+     * takes to keep the processor busy. Returns their total, so far as it fits 32 bits, and 24 bits for each f32 sum.
+     */
     uint32_t (*burn[ST_BURNS])(uint32_t rounds);
 } st_kern;
 

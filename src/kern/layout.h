@@ -3,9 +3,9 @@
  *
  * A tile is 16 rows x one block of columns. Its quantized values stand in vectors of 64 bytes in which bytes
  * 4r..4r+3 belong to row r and to four consecutive columns, so that one 32-bit lane of a byte dot product is one row
- * and no sum crosses lanes. 256-bit kernels use the two halves (rows 0-7 and 8-15). Per-row scales stand in front of the
- * values that they scale, so a strip is read as one sequential stream. All numbers are little endian; f16 scales are
- * those of the file.
+ * and no sum crosses lanes. 256-bit kernels use the two halves (rows 0-7 and 8-15). Per-row scales stand in front of
+ * the values that they scale, so a strip is read as one sequential stream. All numbers are little endian; f16 scales
+ * are those of the file.
  *
  * In a group of vectors, value i of a byte belongs to the columns 4i..4i+3 (byte 4r + c to column 4i + c):
  *   nibbles 32   four vectors j, 32 columns: value j in the low nibble, value 4 + j in the high one.
@@ -37,12 +37,12 @@
 #include <string.h>
 
 enum {
-    ST_VECTOR = 64,        /* bytes: 16 rows x 4 columns */
-    ST_HALVES = 32,        /* bytes of 16 f16 */
+    ST_VECTOR = 64, /* bytes: 16 rows x 4 columns */
+    ST_HALVES = 32, /* bytes of 16 f16 */
     ST_NIBBLES = 4 * ST_VECTOR,
     ST_FIVES = 5 * ST_VECTOR,
     ST_SIXES = 3 * ST_VECTOR,
-    ST_CHUNKS = 4,         /* chunks of 64 columns in a tile of 256 */
+    ST_CHUNKS = 4, /* chunks of 64 columns in a tile of 256 */
 
     ST_TILE_Q4_0 = ST_HALVES + ST_NIBBLES,
     ST_TILE_Q4_1 = 2 * ST_HALVES + ST_NIBBLES,
@@ -67,11 +67,15 @@ enum {
 #define ST_QUANT_TINY 1e-30f
 
 /* Parts of one block of a panel (see ST_QBLOCK_BYTES), n tokens. */
-static inline const int8_t *st_qblock_q(const uint8_t *block) { return (const int8_t *)block; }
+static inline const int8_t *st_qblock_q(const uint8_t *block) {
+    return (const int8_t *)block;
+}
 static inline const float *st_qblock_d(const uint8_t *block, uint32_t n) {
     return (const float *)(block + 32 * (size_t)n);
 }
-static inline const float *st_qblock_ds(const uint8_t *block, uint32_t n) { return st_qblock_d(block, n) + n; }
+static inline const float *st_qblock_ds(const uint8_t *block, uint32_t n) {
+    return st_qblock_d(block, n) + n;
+}
 static inline const int16_t *st_qblock_sums(const uint8_t *block, uint32_t n) {
     return (const int16_t *)(st_qblock_ds(block, n) + n);
 }
@@ -82,7 +86,9 @@ static inline uint32_t st_load32(const uint8_t *p) {
     return v;
 }
 
-static inline void st_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof(v)); }
+static inline void st_store32(uint8_t *p, uint32_t v) {
+    memcpy(p, &v, sizeof(v));
+}
 
 /* One row's part of "fives 32" from its eight words of four values. */
 static inline void st_put_fives(uint8_t *to, const uint32_t v[8]) {

@@ -193,9 +193,15 @@ MATMUL(q6_k)
 
 typedef float value_fn(const uint8_t *strip, size_t i);
 
-static float value_f32(const uint8_t *strip, size_t i) { return ((const float *)strip)[i]; }
-static float value_f16(const uint8_t *strip, size_t i) { return st_half_to_float(((const uint16_t *)strip)[i]); }
-static float value_bf16(const uint8_t *strip, size_t i) { return st_bfloat_to_float(((const uint16_t *)strip)[i]); }
+static float value_f32(const uint8_t *strip, size_t i) {
+    return ((const float *)strip)[i];
+}
+static float value_f16(const uint8_t *strip, size_t i) {
+    return st_half_to_float(((const uint16_t *)strip)[i]);
+}
+static float value_bf16(const uint8_t *strip, size_t i) {
+    return st_bfloat_to_float(((const uint16_t *)strip)[i]);
+}
 
 static void matmul_values(const st_matrix *w, const st_panel *panel, uint32_t lo, uint32_t hi, float *y, size_t ldy,
                           value_fn *get) {

@@ -64,11 +64,15 @@ void st_scale_scalar(float *x, float by, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) x[i] *= by;
 }
 
-static double silu(double x) { return x / (1 + exp(-x)); }
+static double silu(double x) {
+    return x / (1 + exp(-x));
+}
 
 /* Hendrycks & Gimpel 2016, the tanh form, 0.5 x (1 + tanh(z)) with z = sqrt(2 / pi) (x + 0.044715 x^3). As
  * (1 + tanh(z)) / 2 = 1 / (1 + exp(-2 z)), it is computed without the cancellation that tanh near -1 brings. */
-static double gelu_tanh(double x) { return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+static double gelu_tanh(double x) {
+    return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
 
 void st_gate_scalar(enum st_activation act, float *gate, const float *up, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) gate[i] = (float)(act == ST_SILU ? silu(gate[i]) : gelu_tanh(gate[i])) * up[i];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What memory and arithmetic give with AVX2. */
 #include "kern/vec_avx2.h"
-#include "kern/vec_avx2.h"
 
 uint64_t st_stream_avx2(const uint8_t *data, size_t bytes, enum st_stream_order order) {
     const st_stream_walk walk = st_stream_walk_of(bytes, order);
@@ -41,9 +40,12 @@ uint32_t st_burn_dots_avx2(uint32_t rounds) {
             ADD()
             ADD()
             ADD()
-            ADD() ADD() ADD() ADD()
+            ADD()
+            ADD()
+            ADD()
+            ADD()
 #undef ADD
-                total = add32(total, _mm256_madd_epi16(s, one));
+            total = add32(total, _mm256_madd_epi16(s, one));
         }
     __m128i t = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
     t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0x4e));

@@ -35,8 +35,9 @@ uint32_t st_burn_dots_avx512(uint32_t rounds) {
     sum = _mm512_dpbusd_epi32(sum, x, x);
             ADD(s0)
             ADD(s1)
-            ADD(s2) ADD(s3) ADD(s4) ADD(s5) ADD(s6) ADD(s7) ADD(s8) ADD(s9) ADD(s10) ADD(s11) ADD(s12) ADD(s13) ADD(s14)
-                ADD(s15)
+            ADD(s2)
+            ADD(s3)
+            ADD(s4) ADD(s5) ADD(s6) ADD(s7) ADD(s8) ADD(s9) ADD(s10) ADD(s11) ADD(s12) ADD(s13) ADD(s14) ADD(s15)
 #undef ADD
         }
 #define SUM(a, b) _mm512_add_epi32(a, b)

@@ -19,7 +19,9 @@ typedef struct block16 {
 /* Unpacks block i of a tile. */
 typedef void unpack_fn(block16 *b, const uint8_t *tile, uint32_t i);
 
-ST_INLINE void store256(void *p, __m256i v) { _mm256_store_si256((__m256i *)p, v); }
+ST_INLINE void store256(void *p, __m256i v) {
+    _mm256_store_si256((__m256i *)p, v);
+}
 
 ST_INLINE void store_floats(float p[ST_STRIP], __m256 lo, __m256 hi) {
     _mm256_store_ps(p, lo);

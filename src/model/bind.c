@@ -77,8 +77,9 @@ static int shape_error(const st_binder *bind, const st_tensor *t, uint64_t cols,
     if (rows == 1)
         return st_fail(err, STRETTO_E_INPUT, "%s: tensor %.*s has shape %s, but the metadata ask for %" PRIu64,
                        bind->gguf->path, (int)t->name.len, t->name.data, found, cols);
-    return st_fail(err, STRETTO_E_INPUT, "%s: tensor %.*s has shape %s, but the metadata ask for %" PRIu64 " x %" PRIu64,
-                   bind->gguf->path, (int)t->name.len, t->name.data, found, cols, rows);
+    return st_fail(err, STRETTO_E_INPUT,
+                   "%s: tensor %.*s has shape %s, but the metadata ask for %" PRIu64 " x %" PRIu64, bind->gguf->path,
+                   (int)t->name.len, t->name.data, found, cols, rows);
 }
 
 static void mark(const st_binder *bind, const st_tensor *t) {
@@ -179,10 +180,10 @@ int st_bind_matrix(st_binder *bind, st_matrix *out, uint64_t rows, uint64_t cols
     const st_kern_format *format = t->type < ST_TYPE_COUNT ? bind->kern->formats[t->type] : NULL;
     size_t strip = format ? st_strip_bytes(format, (uint32_t)cols) : 0;
     if (!strip || rows > UINT32_MAX || cols > UINT32_MAX)
-        return st_fail(err, STRETTO_E_INPUT, "%s: tensor %s is of type %s, which cannot be a matrix here", bind->gguf->path,
-                       name, st_type_find(t->type)->name);
-    *out = (st_matrix){.format = format, .rows = (uint32_t)rows, .cols = (uint32_t)cols, .strip_bytes = strip,
-                       .file_bytes = t->bytes};
+        return st_fail(err, STRETTO_E_INPUT, "%s: tensor %s is of type %s, which cannot be a matrix here",
+                       bind->gguf->path, name, st_type_find(t->type)->name);
+    *out = (st_matrix){
+        .format = format, .rows = (uint32_t)rows, .cols = (uint32_t)cols, .strip_bytes = strip, .file_bytes = t->bytes};
     return note_pack(bind, t, out, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Binding: from a tensor's name and the shape it must have to a place in the model. Vectors are expanded to f32 at once;
- * matrices are noted and packed together at the end, in parallel. */
+ * Binding: from a tensor's name and the shape it must have to a place in the model. Vectors are expanded to f32 at
+ * once; matrices are noted and packed together at the end, in parallel. */
 #ifndef ST_MODEL_BIND_H
 #define ST_MODEL_BIND_H
 
@@ -58,7 +58,8 @@ void st_bind_spare(st_binder *bind, const char *fmt, uint32_t layer);
  * first of those that nothing reads. */
 int st_bind_rest(const st_binder *bind, stretto_error *err);
 
-/* Packs all noted matrices into model->weights, strips shared out over the pool's workers, and drops the source pages. */
+/* Packs all noted matrices into model->weights, strips shared out over the pool's workers, and drops the source pages.
+ */
 int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err);
 
 #endif

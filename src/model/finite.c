@@ -31,11 +31,18 @@ static uint32_t scales_offset(uint32_t type, uint32_t *n_scales) {
     case ST_Q4_1:
     case ST_Q5_1:
     case ST_Q4_K:
-    case ST_Q5_K: *n_scales = 2; return 0;
-    case ST_Q2_K: *n_scales = 2; return 16 + 64;
-    case ST_Q3_K: return 32 + 64 + 12;
-    case ST_Q6_K: return 128 + 64 + 16;
-    default: return 0;
+    case ST_Q5_K:
+        *n_scales = 2;
+        return 0;
+    case ST_Q2_K:
+        *n_scales = 2;
+        return 16 + 64;
+    case ST_Q3_K:
+        return 32 + 64 + 12;
+    case ST_Q6_K:
+        return 128 + 64 + 16;
+    default:
+        return 0;
     }
 }
 

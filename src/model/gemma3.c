@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * gemma3 (text): sliding and full layers with RoPE bases of their own, norms on the heads of Q and K and after attention
- * and feed-forward, embedding scaled by sqrt(d_model). Norm weights in files are 1 + w already. */
+ * gemma3 (text): sliding and full layers with RoPE bases of their own, norms on the heads of Q and K and after
+ * attention and feed-forward, embedding scaled by sqrt(d_model). Norm weights in files are 1 + w already. */
 #include "model/arch.h"
 #include "model/hparams.h"
 
@@ -8,8 +8,8 @@
 
 enum { ROPE_FULL, ROPE_SLIDING };
 
-#define FULL_EVERY 6        /* layers, where the file does not say */
-#define LAYERS_OF_27B 62    /* the one size whose scores are scaled by d_model / heads instead of the head size */
+#define FULL_EVERY 6     /* layers, where the file does not say */
+#define LAYERS_OF_27B 62 /* the one size whose scores are scaled by d_model / heads instead of the head size */
 
 static int gemma3_shape(st_model *m, st_binder *bind, stretto_error *err) {
     uint32_t head_dim = 0;

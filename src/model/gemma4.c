@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * gemma4 (text): per-layer embeddings, sliding and full layers with head sizes of their own, the last layers borrow keys
- * and values, values are normed, scores are not scaled, logits are capped. */
+ * gemma4 (text): per-layer embeddings, sliding and full layers with head sizes of their own, the last layers borrow
+ * keys and values, values are normed, scores are not scaled, logits are capped. */
 #include "model/arch.h"
 #include "model/hparams.h"
 
@@ -33,12 +33,14 @@ static int gemma4_share(st_model *m, const st_binder *bind, uint32_t shared, str
         uint32_t from = own;
         while (from > 0 && !m->layers[from - 1].window != !m->layers[i].window) from--;
         if (from == 0)
-            return st_fail(err, STRETTO_E_INPUT, "%s: layer %u should borrow the KV of a %s layer below %u, but there is none",
+            return st_fail(err, STRETTO_E_INPUT,
+                           "%s: layer %u should borrow the KV of a %s layer below %u, but there is none",
                            bind->gguf->path, i, m->layers[i].window ? "sliding" : "full", own);
         m->layers[i].kv_layer = from - 1;
         if (m->layers[i].n_kv_heads != m->layers[from - 1].n_kv_heads)
-            return st_fail(err, STRETTO_E_INPUT, "%s: layer %u has %u KV heads, but layer %u that it borrows from has %u",
-                           bind->gguf->path, i, m->layers[i].n_kv_heads, from - 1, m->layers[from - 1].n_kv_heads);
+            return st_fail(err, STRETTO_E_INPUT,
+                           "%s: layer %u has %u KV heads, but layer %u that it borrows from has %u", bind->gguf->path,
+                           i, m->layers[i].n_kv_heads, from - 1, m->layers[from - 1].n_kv_heads);
     }
     return 0;
 }
@@ -47,15 +49,18 @@ static int gemma4_shape(st_model *m, st_binder *bind, stretto_error *err) {
     uint32_t full = 0, sliding = 0, shared = 0;
     int code = st_hparams_read(bind, err);
     if (!code) code = st_hparams_head_dim(bind, "attention.key_length", "attention.value_length", &full, err);
-    if (!code) code = st_hparams_head_dim(bind, "attention.key_length_swa", "attention.value_length_swa", &sliding, err);
+    if (!code)
+        code = st_hparams_head_dim(bind, "attention.key_length_swa", "attention.value_length_swa", &sliding, err);
     if (!code) code = st_hparams_windows(bind, FULL_EVERY, err);
     if (!code) code = gemma4_ropes(bind, full, sliding, err);
     if (!code) code = st_hparam_u32(bind, "attention.shared_kv_layers", false, &shared, err);
     if (!code) code = st_hparam_u32(bind, "embedding_length_per_layer_input", false, &m->d_ple, err);
     if (!code) code = st_hparams_softcap(bind, err);
     if (code) return code;
-    if (shared >= m->n_layers) return st_hparams_refuse(bind, err, "attention.shared_kv_layers", shared, "fewer than the layers");
-    if (m->d_ple > (1u << 16)) return st_hparams_refuse(bind, err, "embedding_length_per_layer_input", m->d_ple, "at most 65536");
+    if (shared >= m->n_layers)
+        return st_hparams_refuse(bind, err, "attention.shared_kv_layers", shared, "fewer than the layers");
+    if (m->d_ple > (1u << 16))
+        return st_hparams_refuse(bind, err, "embedding_length_per_layer_input", m->d_ple, "at most 65536");
     m->act = ST_GELU_TANH;
     m->embed_scale = sqrtf((float)m->d_model);
     for (uint32_t i = 0; i < m->n_layers; i++) {
@@ -99,5 +104,4 @@ static int gemma4_whole(st_model *m, st_binder *bind, stretto_error *err) {
     return code;
 }
 
-const st_arch st_arch_gemma4 = {
-    .name = "gemma4", .shape = gemma4_shape, .layer = gemma4_layer, .whole = gemma4_whole};
+const st_arch st_arch_gemma4 = {.name = "gemma4", .shape = gemma4_shape, .layer = gemma4_layer, .whole = gemma4_whole};

@@ -12,7 +12,8 @@
 #define MAX_HEADS 1024
 #define MAX_HEAD_DIM 1024
 
-int st_hparams_refuse(const st_binder *bind, stretto_error *err, const char *suffix, uint64_t found, const char *wanted) {
+int st_hparams_refuse(const st_binder *bind, stretto_error *err, const char *suffix, uint64_t found,
+                      const char *wanted) {
     return st_fail(err, STRETTO_E_INPUT, "%s: %s.%s is %" PRIu64 ", expected %s", bind->gguf->path,
                    st_model_arch_name(bind->model), suffix, found, wanted);
 }
@@ -27,7 +28,8 @@ static int read_widths(st_binder *bind, stretto_error *err) {
         return st_fail(err, STRETTO_E_INPUT, "%s: %s.block_count is %u, but the file has only %zu tensors",
                        bind->gguf->path, st_model_arch_name(m), m->n_layers, bind->gguf->n_tensors);
     if ((code = st_hparam_u32(bind, "embedding_length", true, &m->d_model, err))) return code;
-    if (m->d_model == 0 || m->d_model > (1u << 20)) return st_hparams_refuse(bind, err, "embedding_length", m->d_model, "1 to 1048576");
+    if (m->d_model == 0 || m->d_model > (1u << 20))
+        return st_hparams_refuse(bind, err, "embedding_length", m->d_model, "1 to 1048576");
     if ((code = st_hparam_u32(bind, "context_length", false, &m->n_ctx_train, err))) return code;
     if ((code = st_hparam_f32(bind, "attention.layer_norm_rms_epsilon", true, &m->eps, err))) return code;
     if (!(m->eps >= 0.0f && m->eps < 1.0f))
@@ -35,7 +37,8 @@ static int read_widths(st_binder *bind, stretto_error *err) {
                        bind->gguf->path, st_model_arch_name(m), (double)m->eps);
     uint32_t experts = 0;
     if ((code = st_hparam_u32(bind, "expert_count", false, &experts, err))) return code;
-    if (experts) return st_hparams_refuse(bind, err, "expert_count", experts, "0: mixtures of experts are not supported");
+    if (experts)
+        return st_hparams_refuse(bind, err, "expert_count", experts, "0: mixtures of experts are not supported");
     return 0;
 }
 
@@ -59,7 +62,8 @@ static int read_vocab(st_binder *bind, stretto_error *err) {
     return 0;
 }
 
-/* A key with a value for each layer, or one for all, into a u32 field of every layer; a missing one leaves the field. */
+/* A key with a value for each layer, or one for all, into a u32 field of every layer; a missing one leaves the field.
+ */
 static int read_per_layer(st_binder *bind, const char *suffix, bool required, uint32_t max, size_t field,
                           stretto_error *err) {
     st_model *m = bind->model;
@@ -69,7 +73,8 @@ static int read_per_layer(st_binder *bind, const char *suffix, bool required, ui
     char key[ST_KEY_MAX];
     int code = st_gguf_u32_per_layer(bind->gguf, st_key(bind, key, suffix), required, m->n_layers, values, err);
     for (uint32_t i = 0; i < m->n_layers && !code; i++) {
-        if (values[i] == 0 || values[i] > max) code = st_hparams_refuse(bind, err, suffix, values[i], "a positive number within reason");
+        if (values[i] == 0 || values[i] > max)
+            code = st_hparams_refuse(bind, err, suffix, values[i], "a positive number within reason");
         memcpy((uint8_t *)&m->layers[i] + field, &values[i], sizeof values[i]);
     }
     free(values);

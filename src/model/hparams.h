@@ -5,8 +5,8 @@
 
 #include "model/bind.h"
 
-/* Widths, layer count, head counts, norms' epsilon and vocabulary size, checked against what the file can hold; allocates
- * model->layers with head counts and feed-forward width set, each layer on KV of its own, no window. */
+/* Widths, layer count, head counts, norms' epsilon and vocabulary size, checked against what the file can hold;
+ * allocates model->layers with head counts and feed-forward width set, each layer on KV of its own, no window. */
 int st_hparams_read(st_binder *bind, stretto_error *err);
 
 /* One head size for all layers: attention.key_length, which value_length must equal, else d_model / heads. */
@@ -31,11 +31,12 @@ int st_rope_make(st_binder *bind, uint32_t which, uint32_t head_dim, float base,
  * `period`-th is full; the window from ARCH.attention.sliding_window goes into those that slide. */
 int st_hparams_windows(st_binder *bind, uint32_t period, stretto_error *err);
 
-/* Everything of an architecture whose layers are all alike and full: widths, one head size, scores scaled by its root, RoPE
- * with the file's base, scaling and rope_freqs.weight over the whole head. */
+/* Everything of an architecture whose layers are all alike and full: widths, one head size, scores scaled by its root,
+ * RoPE with the file's base, scaling and rope_freqs.weight over the whole head. */
 int st_hparams_plain(st_binder *bind, bool neox, stretto_error *err);
 
 /* Fails with STRETTO_E_INPUT: "FILE: ARCH.suffix is FOUND, expected WANTED". */
-int st_hparams_refuse(const st_binder *bind, stretto_error *err, const char *suffix, uint64_t found, const char *wanted);
+int st_hparams_refuse(const st_binder *bind, stretto_error *err, const char *suffix, uint64_t found,
+                      const char *wanted);
 
 #endif

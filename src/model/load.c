@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const st_arch *const archs[] = {&st_arch_llama, &st_arch_qwen2, &st_arch_qwen3, &st_arch_gemma3, &st_arch_gemma4};
+static const st_arch *const archs[] = {&st_arch_llama, &st_arch_qwen2, &st_arch_qwen3, &st_arch_gemma3,
+                                       &st_arch_gemma4};
 #define N_ARCHS (sizeof archs / sizeof *archs)
 
-const char *st_model_arch_name(const st_model *model) { return model->arch->name; }
+const char *st_model_arch_name(const st_model *model) {
+    return model->arch->name;
+}
 
 void st_arch_names(char *text, size_t size) {
     size_t at = 0;
@@ -125,8 +128,9 @@ void st_model_free(st_model *model) {
 /* ---- costs of a decode step ---- */
 
 static const size_t layer_matrices[ST_LAYER_MATRICES] = {
-    offsetof(st_layer, q),  offsetof(st_layer, k),    offsetof(st_layer, v),        offsetof(st_layer, o),       offsetof(st_layer, gate),
-    offsetof(st_layer, up), offsetof(st_layer, down), offsetof(st_layer, ple_gate), offsetof(st_layer, ple_proj)};
+    offsetof(st_layer, q),    offsetof(st_layer, k),        offsetof(st_layer, v),
+    offsetof(st_layer, o),    offsetof(st_layer, gate),     offsetof(st_layer, up),
+    offsetof(st_layer, down), offsetof(st_layer, ple_gate), offsetof(st_layer, ple_proj)};
 
 const st_matrix *st_layer_matrix(const st_layer *layer, uint32_t i) {
     return (const st_matrix *)((const uint8_t *)layer + layer_matrices[i]);
@@ -151,6 +155,10 @@ uint64_t st_layer_operations(const st_model *model, uint32_t layer) {
     return operations;
 }
 
-uint64_t st_head_bytes(const st_model *model) { return model->head.file_bytes + model->d_model * sizeof(float); }
+uint64_t st_head_bytes(const st_model *model) {
+    return model->head.file_bytes + model->d_model * sizeof(float);
+}
 
-uint64_t st_head_operations(const st_model *model) { return (uint64_t)model->head.rows * model->head.cols; }
+uint64_t st_head_operations(const st_model *model) {
+    return (uint64_t)model->head.rows * model->head.cols;
+}

@@ -19,20 +19,20 @@
 
 /* Rotary embedding of one kind of layer. */
 typedef struct st_rope {
-    float *inv_freq;   /* [n_pairs] angle per position, owned by the model */
-    uint32_t n_pairs;  /* pairs that turn */
+    float *inv_freq;  /* [n_pairs] angle per position, owned by the model */
+    uint32_t n_pairs; /* pairs that turn */
     uint32_t head_dim;
-    bool neox;         /* pairs (i, i + half), else (2i, 2i + 1) */
+    bool neox; /* pairs (i, i + half), else (2i, 2i + 1) */
 } st_rope;
 
 typedef struct st_layer {
     uint32_t n_heads, n_kv_heads, head_dim, n_ff;
-    uint32_t window;     /* positions a token sees, itself included; 0 = all */
-    uint32_t rope;       /* index into st_model.ropes */
-    uint32_t kv_layer;   /* whose keys and values this layer reads: its own number unless it borrows */
+    uint32_t window;   /* positions a token sees, itself included; 0 = all */
+    uint32_t rope;     /* index into st_model.ropes */
+    uint32_t kv_layer; /* whose keys and values this layer reads: its own number unless it borrows */
     float attn_scale;
-    bool v_norm;         /* values are RMS-normed per head, without weight */
-    float out_scale;     /* of the layer's output, 1 for most */
+    bool v_norm;     /* values are RMS-normed per head, without weight */
+    float out_scale; /* of the layer's output, 1 for most */
 
     /* f32, owned by the model; NULL where the architecture has none */
     const float *attn_norm, *post_attn_norm, *ffn_norm, *post_ffn_norm; /* [d_model] */
@@ -40,56 +40,56 @@ typedef struct st_layer {
     const float *q_bias, *k_bias, *v_bias;                              /* [heads * head_dim] */
     const float *ple_norm;                                              /* [d_model] */
 
-    st_matrix q;           /* [n_heads * head_dim, d_model] */
-    st_matrix k, v;        /* [n_kv_heads * head_dim, d_model]; rows = 0 in a layer that borrows */
-    st_matrix o;           /* [d_model, n_heads * head_dim] */
-    st_matrix gate, up;    /* [n_ff, d_model] */
-    st_matrix down;        /* [d_model, n_ff] */
-    st_matrix ple_gate;    /* [d_ple, d_model]; rows = 0 without per-layer embeddings */
-    st_matrix ple_proj;    /* [d_model, d_ple] */
+    st_matrix q;        /* [n_heads * head_dim, d_model] */
+    st_matrix k, v;     /* [n_kv_heads * head_dim, d_model]; rows = 0 in a layer that borrows */
+    st_matrix o;        /* [d_model, n_heads * head_dim] */
+    st_matrix gate, up; /* [n_ff, d_model] */
+    st_matrix down;     /* [d_model, n_ff] */
+    st_matrix ple_gate; /* [d_ple, d_model]; rows = 0 without per-layer embeddings */
+    st_matrix ple_proj; /* [d_model, d_ple] */
 } st_layer;
 
 typedef struct st_arch st_arch;
 
 typedef struct st_model {
     const st_arch *arch;
-    const st_gguf *gguf;      /* must outlive the model */
+    const st_gguf *gguf; /* must outlive the model */
     const st_kern *kern;
-    char name[96];            /* general.name, or the file's name */
+    char name[96]; /* general.name, or the file's name */
 
     uint32_t n_layers, d_model, n_vocab, n_ctx_train;
-    float eps;                /* of the RMS norms */
-    float embed_scale;        /* embedding rows are multiplied by it */
-    float softcap;            /* of the logits, 0 = none */
+    float eps;         /* of the RMS norms */
+    float embed_scale; /* embedding rows are multiplied by it */
+    float softcap;     /* of the logits, 0 = none */
     enum st_activation act;
-    st_layer *layers;         /* [n_layers] */
+    st_layer *layers; /* [n_layers] */
     st_rope ropes[ST_MODEL_ROPES];
     uint32_t n_ropes;
 
-    const st_tensor *embed;   /* token_embd.weight, read a row at a time from the map */
-    const float *final_norm;  /* [d_model] */
-    st_matrix head;           /* [n_vocab, d_model] */
-    bool tied;                /* the head is token_embd */
+    const st_tensor *embed;  /* token_embd.weight, read a row at a time from the map */
+    const float *final_norm; /* [d_model] */
+    st_matrix head;          /* [n_vocab, d_model] */
+    bool tied;               /* the head is token_embd */
 
-    uint32_t d_ple;               /* per-layer embedding size, 0 = none */
-    const st_tensor *ple_embed;   /* [n_vocab] rows of n_layers * d_ple, read a row at a time from the map */
-    st_matrix ple_model;          /* [n_layers * d_ple, d_model] */
-    const float *ple_model_norm;  /* [d_ple] */
+    uint32_t d_ple;              /* per-layer embedding size, 0 = none */
+    const st_tensor *ple_embed;  /* [n_vocab] rows of n_layers * d_ple, read a row at a time from the map */
+    st_matrix ple_model;         /* [n_layers * d_ple, d_model] */
+    const float *ple_model_norm; /* [d_ple] */
 
-    st_region weights;        /* packed matrices */
-    void *arena;              /* small owned arrays */
-    uint64_t load_ns;         /* time spent in st_model_load */
+    st_region weights; /* packed matrices */
+    void *arena;       /* small owned arrays */
+    uint64_t load_ns;  /* time spent in st_model_load */
 } st_model;
 
 typedef struct st_model_options {
     const st_kern *kern;
-    st_pool *pool;      /* packs in parallel; NULL: the calling thread alone */
-    bool shapes_only;   /* bind and check shapes, pack nothing: matrices have no data */
+    st_pool *pool;    /* packs in parallel; NULL: the calling thread alone */
+    bool shapes_only; /* bind and check shapes, pack nothing: matrices have no data */
     const st_log *log;
 } st_model_options;
 
-/* Binds and packs. STRETTO_E_INPUT with tensor, expected and found shapes; an unknown architecture lists those supported; a
- * type without kernels is named with its tensor. On failure *out is NULL. */
+/* Binds and packs. STRETTO_E_INPUT with tensor, expected and found shapes; an unknown architecture lists those
+ * supported; a type without kernels is named with its tensor. On failure *out is NULL. */
 int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *options, stretto_error *err);
 void st_model_free(st_model *model); /* NULL is fine */
 

@@ -3,9 +3,9 @@
 #ifndef ST_REPORT_JSON_H
 #define ST_REPORT_JSON_H
 
-#include "json/build.h"
 #include "report/origin.h"
 #include "stat/stat.h"
+#include "json/build.h"
 
 json_t *st_json_interval(const st_interval *interval); /* {"value", "lo", "hi"} */
 json_t *st_json_host(const st_host *host);

@@ -49,8 +49,8 @@ bool st_tokenizer_is_end(const st_tokenizer *tok, int32_t id); /* ends generatio
 st_str st_tokenizer_piece(const st_tokenizer *tok, int32_t id);
 
 /* Streams whole UTF-8 characters: bytes of an unfinished character are kept until they are complete, or until they
- * cannot become complete: then U+FFFD stands for them (one for each beginning of a character that has no end, as Unicode
- * recommends), so that what comes out is always UTF-8. Zero-initialised is empty. */
+ * cannot become complete: then U+FFFD stands for them (one for each beginning of a character that has no end, as
+ * Unicode recommends), so that what comes out is always UTF-8. Zero-initialised is empty. */
 typedef struct st_utf8_stream {
     unsigned char held[4];
     unsigned n_held;

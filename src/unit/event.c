@@ -34,7 +34,9 @@ void st_event_begin(st_event *event, st_unit *unit) {
     atomic_store_explicit(&event->state, ST_EVENT_PENDING, memory_order_release);
 }
 
-void st_event_undo(st_event *event) { atomic_store_explicit(&event->state, ST_EVENT_IDLE, memory_order_release); }
+void st_event_undo(st_event *event) {
+    atomic_store_explicit(&event->state, ST_EVENT_IDLE, memory_order_release);
+}
 
 static void event_set_error(st_event *event, int code, const stretto_error *error, const char *name) {
     event->code = code;

@@ -29,7 +29,9 @@ static int null_queue_open(st_unit *unit, st_queue **out, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static void null_queue_close(st_queue *queue) { st_free(queue); }
+static void null_queue_close(st_queue *queue) {
+    st_free(queue);
+}
 
 static int null_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
                        stretto_error *err) {
@@ -45,9 +47,13 @@ static int null_submit(st_queue *queue, const st_step *step, st_event *const *de
     return STRETTO_OK;
 }
 
-static void null_quiet(st_unit *unit) { (void)unit; }
+static void null_quiet(st_unit *unit) {
+    (void)unit;
+}
 
-static void null_close(st_unit *unit) { st_free(unit); }
+static void null_close(st_unit *unit) {
+    st_free(unit);
+}
 
 static const st_unit_ops null_ops = {
     .info = null_info,

@@ -28,7 +28,9 @@ typedef struct tally {
     unsigned ran[MAX]; /* not atomic on purpose: a race here is the pool's fault */
 } tally;
 
-static void tally_one(void *arg, const st_worker *worker) { ((tally *)arg)->ran[worker->id]++; }
+static void tally_one(void *arg, const st_worker *worker) {
+    ((tally *)arg)->ran[worker->id]++;
+}
 
 static void every_worker_runs_once_a_run(void **state) {
     (void)state;

@@ -104,7 +104,9 @@ static void same_seed_same_numbers(void **state) {
     assert_int_equal(differ, 100);
 }
 
-static uint64_t count_up(void *arg) { return ++*(uint64_t *)arg; }
+static uint64_t count_up(void *arg) {
+    return ++*(uint64_t *)arg;
+}
 
 static void clocks(void **state) {
     (void)state;

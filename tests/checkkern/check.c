@@ -48,15 +48,21 @@ bool guarded_intact(const guarded *g) {
     return poisoned(g->memory, (size_t)(data - g->memory)) && poisoned(data + g->bytes, ZONE);
 }
 
-void guarded_free(guarded *g) { st_free(g->memory); }
+void guarded_free(guarded *g) {
+    st_free(g->memory);
+}
 
-float random_float(check *c) { return (float)st_rng_normal(&c->rng); }
+float random_float(check *c) {
+    return (float)st_rng_normal(&c->rng);
+}
 
 void random_floats(check *c, float *x, size_t n) {
     for (size_t i = 0; i < n; i++) x[i] = random_float(c);
 }
 
-uint32_t random_below(check *c, uint32_t n) { return (uint32_t)st_rng_below(&c->rng, n); }
+uint32_t random_below(check *c, uint32_t n) {
+    return (uint32_t)st_rng_below(&c->rng, n);
+}
 
 /* Offsets of the f16 scales in a block, -1: none. */
 static void half_offsets(uint32_t type, int offsets[2]) {
@@ -66,14 +72,21 @@ static void half_offsets(uint32_t type, int offsets[2]) {
     case ST_Q4_1:
     case ST_Q5_1:
     case ST_Q4_K:
-    case ST_Q5_K: offsets[1] = 2; break;
+    case ST_Q5_K:
+        offsets[1] = 2;
+        break;
     case ST_Q2_K:
         offsets[0] = 80;
         offsets[1] = 82;
         break;
-    case ST_Q3_K: offsets[0] = 108; break;
-    case ST_Q6_K: offsets[0] = 208; break;
-    default: break;
+    case ST_Q3_K:
+        offsets[0] = 108;
+        break;
+    case ST_Q6_K:
+        offsets[0] = 208;
+        break;
+    default:
+        break;
     }
 }
 

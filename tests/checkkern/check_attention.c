@@ -107,8 +107,8 @@ static void compare_plain(check *c, const st_attention *a, const sequence *s, en
         }
 }
 
-/* Each token alone, with some of its heads, over a ring of another size that holds only what the token may see: the same
- * bits. */
+/* Each token alone, with some of its heads, over a ring of another size that holds only what the token may see: the
+ * same bits. */
 static void check_alone(check *c, const st_attention *a, const sequence *s, enum st_kv_type type) {
     const uint32_t head = random_below(c, a->n_heads), heads = 1 + random_below(c, a->n_heads - head);
     const size_t width = (size_t)heads * a->head_dim, at = (size_t)head * a->head_dim;
@@ -118,8 +118,7 @@ static void check_alone(check *c, const st_attention *a, const sequence *s, enum
         one.first = first_of(a, t);
         one.last = a->last + t;
         const uint32_t seen = one.last - one.first + 1, spare = ST_ATTN_BLOCK * random_below(c, 3);
-        cache kv =
-            cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + spare, a->head_dim, type);
+        cache kv = cache_new((seen + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK + spare, a->head_dim, type);
         cache_fill(c, &kv, s, type, one.first, one.last);
         one.k = kv.k.data;
         one.v = kv.v.data;

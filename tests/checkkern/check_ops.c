@@ -35,7 +35,9 @@ static void twin_compare(check *c, twin *t, uint32_t n, const char *what, double
     c->cases++;
 }
 
-static uint32_t some_size(check *c, uint32_t round) { return round < 70 ? round + 1 : 1 + random_below(c, MAX); }
+static uint32_t some_size(check *c, uint32_t round) {
+    return round < 70 ? round + 1 : 1 + random_below(c, MAX);
+}
 
 static void check_simple(check *c, uint32_t n, const float *y) {
     twin t = twin_new(c, n);

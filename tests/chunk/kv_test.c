@@ -2,11 +2,11 @@
  * Sizes of KV rings, and a reset that leaves no byte behind. */
 #include "chunk/kv.h"
 
-#include <stdarg.h>
+#include <cmocka.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 /* A full layer, a sliding one, and one that borrows from the first. */

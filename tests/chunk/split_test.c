@@ -4,11 +4,11 @@
 
 #include "base/rng.h"
 
-#include <stdarg.h>
+#include <cmocka.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 static void spans_are(const st_span *spans, uint32_t n, const uint32_t (*expected)[2]) {
@@ -30,7 +30,8 @@ static void smollm2_default(void **state) {
     spans_are(spans, 4, expected);
 }
 
-static void measure(const st_span *spans, uint32_t n, const uint64_t *cost, uint64_t head, uint64_t *largest, double *squares) {
+static void measure(const st_span *spans, uint32_t n, const uint64_t *cost, uint64_t head, uint64_t *largest,
+                    double *squares) {
     *largest = 0;
     *squares = 0;
     for (uint32_t s = 0; s < n; s++) {
@@ -42,7 +43,8 @@ static void measure(const st_span *spans, uint32_t n, const uint64_t *cost, uint
 }
 
 /* Every way to cut `layers` into n spans, depth by an explicit counter of cut positions. */
-static void best_of_all(const uint64_t *cost, uint32_t layers, uint32_t n, uint64_t head, uint64_t *largest, double *squares) {
+static void best_of_all(const uint64_t *cost, uint32_t layers, uint32_t n, uint64_t head, uint64_t *largest,
+                        double *squares) {
     *largest = UINT64_MAX;
     *squares = 0;
     for (uint32_t mask = 0; mask < 1u << (layers - 1); mask++) {
@@ -72,7 +74,8 @@ static void best_there_is(void **state) {
     for (int round = 0; round < 200; round++) {
         uint64_t cost[10], largest, want_largest, head = st_rng_below(&rng, 3000);
         double squares, want_squares;
-        uint32_t layers = 1 + (uint32_t)st_rng_below(&rng, 10), n = 1 + (uint32_t)st_rng_below(&rng, layers < 6 ? layers : 6);
+        uint32_t layers = 1 + (uint32_t)st_rng_below(&rng, 10),
+                 n = 1 + (uint32_t)st_rng_below(&rng, layers < 6 ? layers : 6);
         for (uint32_t i = 0; i < layers; i++) cost[i] = st_rng_below(&rng, 1000);
         st_span spans[8];
         stretto_error err = {0};
@@ -164,8 +167,8 @@ static void ranges_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(smollm2_default), cmocka_unit_test(best_there_is),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(smollm2_default),     cmocka_unit_test(best_there_is),
                                        cmocka_unit_test(counts_out_of_range), cmocka_unit_test(ranges),
-                                       cmocka_unit_test(ranges_refused), cmocka_unit_test(borrowed_kv)};
+                                       cmocka_unit_test(ranges_refused),      cmocka_unit_test(borrowed_kv)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A chain over a unit that fails: the reason comes through, nothing hangs, positions do not advance, and after a reset the
- * chain is as good as new. */
+ * A chain over a unit that fails: the reason comes through, nothing hangs, positions do not advance, and after a reset
+ * the chain is as good as new. */
 #include "support/fixture.h"
 #include "support/frail.h"
 
@@ -16,7 +16,8 @@ static void fails(unsigned fails_at, unsigned refuses_at, const char *word) {
     fixture_open(&f, path, NULL);
     f.units[0] = &unit.unit;
     f.n_units = 1;
-    st_chain *chain = fixture_chain(&f, "4", ST_KV_F16, 64, 2, 1, NULL), *fresh = fixture_chain(&f, "4", ST_KV_F16, 64, 2, 1, NULL);
+    st_chain *chain = fixture_chain(&f, "4", ST_KV_F16, 64, 2, 1, NULL),
+             *fresh = fixture_chain(&f, "4", ST_KV_F16, 64, 2, 1, NULL);
     fixture_check(st_chain_forward(fresh, ids, 6, ST_WANT_LAST, NULL, NULL, &err), &err);
     unit.submitted = 0;
     unit.fails_at = fails_at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tiny models against float32 references (tests/golden/README says where they come from): logits, traces, argmax and
- * greedy ids, through a chain of chunks on a CPU lane. */
+ * The tiny models against float32 references (tests/golden/README says where they come from): logits, traces, argmax
+ * and greedy ids, through a chain of chunks on a CPU lane. */
 #include "support/fixture.h"
 
 #include <math.h>
@@ -125,11 +125,13 @@ static void check_quantized(const char *name, const char *kern) {
 
 /* ---- traces ---- */
 
-static void see_trace(void *arg, enum st_trace_point point, uint32_t layer, const float *rows, uint32_t n, uint32_t width,
-                      size_t stride) {
+static void see_trace(void *arg, enum st_trace_point point, uint32_t layer, const float *rows, uint32_t n,
+                      uint32_t width, size_t stride) {
     golden *g = arg;
-    static const char *const keys[] = {[ST_TRACE_EMBED] = "embed_scaled", [ST_TRACE_PLE] = "per_layer_input",
-                                       [ST_TRACE_ATTN] = "attn_out", [ST_TRACE_LAYER] = "layer_out",
+    static const char *const keys[] = {[ST_TRACE_EMBED] = "embed_scaled",
+                                       [ST_TRACE_PLE] = "per_layer_input",
+                                       [ST_TRACE_ATTN] = "attn_out",
+                                       [ST_TRACE_LAYER] = "layer_out",
                                        [ST_TRACE_NORM] = "final_norm"};
     const json_t *expected = json_object_get(json_object_get(g->json, "trace_last_position"), keys[point]);
     const float *last = rows + (n - 1) * stride;
@@ -166,8 +168,8 @@ static void check_trace(const char *name) {
 
 static const char *const f32_models[] = {"tiny-llama-F32", "tiny-gemma3-F32", "tiny-qwen2-F32", "tiny-qwen3-F32",
                                          "tiny-gemma4-F32"};
-static const char *const quantized_models[] = {"tiny-llama-Q4_1",  "tiny-llama-Q8_0",  "tiny-gemma3-Q4_0",
-                                               "tiny-qwen2-F16",   "tiny-qwen3-Q5_0",  "tiny-gemma4-Q4_0",
+static const char *const quantized_models[] = {"tiny-llama-Q4_1",  "tiny-llama-Q8_0",    "tiny-gemma3-Q4_0",
+                                               "tiny-qwen2-F16",   "tiny-qwen3-Q5_0",    "tiny-gemma4-Q4_0",
                                                "tiny-gemma4-Q8_0", "tiny-gemma4w-Q4_K_M"};
 
 static void for_each_kern(void (*check)(const char *, const char *), const char *const *names, size_t n) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The real models against llama.cpp on the same weights expanded to f32 (tests/golden/real-*.json): greedy ids as far as
- * the reference is sure of them, the same argmax teacher-forced, and the mean negative log likelihood of the long prompt.
- * Our activations are quantized to 8 bits, the reference's are not: that moves logits by up to MARGIN. */
+ * The real models against llama.cpp on the same weights expanded to f32 (tests/golden/real-*.json): greedy ids as far
+ * as the reference is sure of them, the same argmax teacher-forced, and the mean negative log likelihood of the long
+ * prompt. Our activations are quantized to 8 bits, the reference's are not: that moves logits by up to MARGIN. */
 #include "support/fixture.h"
 #include "support/real_model.h"
 
 #include <math.h>
 
-#define MARGIN 0.7       /* the reference's top1 - top2 from which our argmax must agree */
+#define MARGIN 0.7 /* the reference's top1 - top2 from which our argmax must agree */
 #define NLL_TOLERANCE 0.01
 
 static fixture f;
@@ -65,8 +65,8 @@ static void likelihood_matches(void **state) {
     fail_msg("no long prompt");
 }
 
-/* Teacher-forced over the prompt and the reference's own greedy ids: the same argmax wherever it is sure. Up to the first id
- * that it is not sure of, this is what we generate too. */
+/* Teacher-forced over the prompt and the reference's own greedy ids: the same argmax wherever it is sure. Up to the
+ * first id that it is not sure of, this is what we generate too. */
 static void forced_matches(const json_t *prompt) {
     const json_t *reference = json_object_get(prompt, "dequantized_f32");
     const json_t *greedy = json_object_get(reference, "greedy"), *margins = json_object_get(reference, "greedy_margin");
@@ -111,7 +111,8 @@ static int check(const char *name, const char *golden, const char *file) {
 }
 
 int main(void) {
-    int a = check("smollm2", "real-smollm2.json", TEST_SMOLLM2), b = check("gemma3-270m", "real-gemma3-270m.json", TEST_GEMMA3);
+    int a = check("smollm2", "real-smollm2.json", TEST_SMOLLM2),
+        b = check("gemma3-270m", "real-gemma3-270m.json", TEST_GEMMA3);
     if (a == TEST_SKIPPED && b == TEST_SKIPPED) return TEST_SKIPPED;
     return (a != TEST_SKIPPED && a) || (b != TEST_SKIPPED && b);
 }

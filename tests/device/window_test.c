@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A window in the metadata concerns the layers that slide and no others: a file that has one but only full layers runs as
- * if every window were wider than the context. */
+ * A window in the metadata concerns the layers that slide and no others: a file that has one but only full layers runs
+ * as if every window were wider than the context. */
 #include "support/fixture.h"
 #include "support/rewrite.h"
 
@@ -42,10 +42,13 @@ static void only_full_layers(void **state) {
     (void)state;
     uint32_t full, none;
     /* Every first layer is full, against windows that nothing reaches with the full layers' rotary base everywhere. */
-    float *a = last_logits("tiny-gemma3-F32", &(rewrite){.u32_key = "gemma3.attention.sliding_window_pattern", .u32_value = 1}, &full);
+    float *a = last_logits("tiny-gemma3-F32",
+                           &(rewrite){.u32_key = "gemma3.attention.sliding_window_pattern", .u32_value = 1}, &full);
     float *b = last_logits("tiny-gemma3-F32",
-                           &(rewrite){.u32_key = "gemma3.attention.sliding_window", .u32_value = 4096,
-                                      .f32_key = "gemma3.rope.freq_base_swa", .f32_value = 1e6f},
+                           &(rewrite){.u32_key = "gemma3.attention.sliding_window",
+                                      .u32_value = 4096,
+                                      .f32_key = "gemma3.rope.freq_base_swa",
+                                      .f32_value = 1e6f},
                            &none);
     float *sliding = last_logits("tiny-gemma3-F32", &(rewrite){0}, &none);
     assert_int_equal(full, 8);
@@ -61,7 +64,8 @@ static void only_full_layers(void **state) {
 static void window_of_a_llama(void **state) {
     (void)state;
     uint32_t full;
-    float *a = last_logits("tiny-llama-F32", &(rewrite){.u32_key = "llama.attention.sliding_window", .u32_value = 8}, &full);
+    float *a =
+        last_logits("tiny-llama-F32", &(rewrite){.u32_key = "llama.attention.sliding_window", .u32_value = 8}, &full);
     assert_int_equal(full, 4);
     float *b = last_logits("tiny-llama-F32", &(rewrite){0}, &full);
     assert_memory_equal(a, b, 448 * sizeof *a);

@@ -52,7 +52,8 @@ static void refused(const char *name, const rewrite *r, const char *const *words
     st_gguf_close(g);
 }
 #define REFUSED(name, change, ...) refused(name, &(rewrite)change, (const char *const[]){__VA_ARGS__, NULL})
-#define CHANGE(...) {__VA_ARGS__}
+#define CHANGE(...)                                                                                                    \
+    { __VA_ARGS__ }
 
 static void shapes_that_contradict(void **state) {
     (void)state;
@@ -60,11 +61,14 @@ static void shapes_that_contradict(void **state) {
     REFUSED("tiny-llama-F32", CHANGE(.cut_tensor = "blk.3.ffn_norm.weight"), "blk.3.ffn_norm.weight", "63", "64");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.feed_forward_length", .u32_value = 256), "blk.0.ffn_gate.weight",
             "64 x 128", "64 x 256");
-    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.embedding_length", .u32_value = 128), "token_embd.weight", "64 x 448", "128 x 448");
-    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 1), "blk.0.attn_k.weight");
+    REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.embedding_length", .u32_value = 128), "token_embd.weight",
+            "64 x 448", "128 x 448");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 1),
+            "blk.0.attn_k.weight");
     REFUSED("tiny-gemma3-F32", CHANGE(.cut_tensor = "blk.2.attn_q_norm.weight"), "blk.2.attn_q_norm.weight");
     REFUSED("tiny-gemma4-F32", CHANGE(.cut_tensor = "per_layer_token_embd.weight"), "per_layer_token_embd.weight");
-    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.attention.shared_kv_layers", .u32_value = 9), "shared_kv_layers");
+    REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.attention.shared_kv_layers", .u32_value = 9),
+            "shared_kv_layers");
     REFUSED("tiny-llama-F32", CHANGE(.cut_tensor = "token_embd.weight"), "token_embd.weight", "447", "vocab_size",
             "448");
     REFUSED("tiny-gemma4-F32", CHANGE(.u32_key = "gemma4.vocab_size", .u32_value = 400), "token_embd.weight", "448",
@@ -93,21 +97,24 @@ static void missing_parts(void **state) {
     REFUSED("tiny-qwen2-F32", CHANGE(.drop_tensor = "blk.0.attn_q.bias"), "blk.0.attn_q.bias");
     REFUSED("tiny-llama-F32", CHANGE(.drop_key = "llama.block_count"), "llama.block_count");
     REFUSED("tiny-llama-F32", CHANGE(.drop_key = "general.architecture"), "general.architecture");
-    REFUSED("tiny-gemma3-F32", CHANGE(.drop_key = "gemma3.attention.sliding_window"), "gemma3.attention.sliding_window");
+    REFUSED("tiny-gemma3-F32", CHANGE(.drop_key = "gemma3.attention.sliding_window"),
+            "gemma3.attention.sliding_window");
 }
 
 static void senseless_numbers(void **state) {
     (void)state;
-    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 4000000000u), "block_count", "4000000000");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 4000000000u), "block_count",
+            "4000000000");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 0), "block_count is 0", "at least 1");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 0), "head_count");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count_kv", .u32_value = 3), "multiple");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.attention.head_count", .u32_value = 4294967295u), "head_count");
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.rope.dimension_count", .u32_value = 6), "rope.dimension_count");
-    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.expert_count", .u32_value = 8), "expert_count", "mixtures of experts");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.expert_count", .u32_value = 8), "expert_count",
+            "mixtures of experts");
     REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.freq_base", .f32_value = -1.0f), "rope base");
-    REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.rope.scaling.type", .string_value = "yarn"), "rope.scaling.type",
-            "yarn");
+    REFUSED("tiny-llama-F32", CHANGE(.string_key = "llama.rope.scaling.type", .string_value = "yarn"),
+            "rope.scaling.type", "yarn");
     REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.freq_base", .f32_value = 1e-45f), "base 1.4", "finite");
     REFUSED("tiny-gemma3-F32", CHANGE(.u32_key = "gemma3.rope.dimension_count", .u32_value = 8), "rope.dimension_count",
             "8");
@@ -137,17 +144,21 @@ static void unknown_architecture(void **state) {
 static void weights_that_are_no_numbers(void **state) {
     (void)state;
     /* bytes 80 7f are the upper half of an infinite f32, and as f16 a NaN */
-    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_up.weight", .poison_at = 64 * 4 * 5 + 2), "blk.1.ffn_up.weight",
-            "row 5");
-    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_norm.weight", .poison_at = 10), "blk.1.ffn_norm.weight");
-    REFUSED("tiny-qwen2-F16", CHANGE(.poison_tensor = "blk.0.attn_q.weight", .poison_at = 0), "blk.0.attn_q.weight", "row 0");
+    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_up.weight", .poison_at = 64 * 4 * 5 + 2),
+            "blk.1.ffn_up.weight", "row 5");
+    REFUSED("tiny-llama-F32", CHANGE(.poison_tensor = "blk.1.ffn_norm.weight", .poison_at = 10),
+            "blk.1.ffn_norm.weight");
+    REFUSED("tiny-qwen2-F16", CHANGE(.poison_tensor = "blk.0.attn_q.weight", .poison_at = 0), "blk.0.attn_q.weight",
+            "row 0");
     REFUSED("tiny-llama-Q4_1", CHANGE(.poison_tensor = "blk.0.attn_q.weight", .poison_at = 2), "blk.0.attn_q.weight");
-    REFUSED("tiny-llama-Q8_0", CHANGE(.poison_tensor = "token_embd.weight", .poison_at = 68), "token_embd.weight", "row 1");
+    REFUSED("tiny-llama-Q8_0", CHANGE(.poison_tensor = "token_embd.weight", .poison_at = 68), "token_embd.weight",
+            "row 1");
 }
 
 static void types_without_kernels(void **state) {
     (void)state;
-    REFUSED("tiny-llama-F32", CHANGE(.retype_tensor = "blk.0.attn_q.weight", .retype = ST_I8), "blk.0.attn_q.weight", "I8");
+    REFUSED("tiny-llama-F32", CHANGE(.retype_tensor = "blk.0.attn_q.weight", .retype = ST_I8), "blk.0.attn_q.weight",
+            "I8");
 }
 
 static void loads(void **state) {

@@ -7,20 +7,20 @@
 #include "device/chain.h"
 #include "device/cpu.h"
 
+#include <cmocka.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* First of n kernel tables, worst to best, to be tested: what the sanitizers look for does not depend on the table, so they get
- * the best one only. */
+/* First of n kernel tables, worst to best, to be tested: what the sanitizers look for does not depend on the table, so
+ * they get the best one only. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define FIRST_TABLE(n) ((n) - 1)
+#define FIRST_TABLE(n) ((n)-1)
 #else
 #define FIRST_TABLE(n) 0
 #endif
@@ -30,7 +30,7 @@ typedef struct fixture {
     st_model *model;
     st_host host;
     const atomic_bool *stop; /* of the chains, or NULL */
-    st_unit *units[2]; /* opened on demand, see fixture_unit */
+    st_unit *units[2];       /* opened on demand, see fixture_unit */
     unsigned n_units;
 } fixture;
 
@@ -49,7 +49,8 @@ static inline void fixture_open(fixture *f, const char *path, const char *kern_n
     fixture_check(st_host_read(&f->host, "", &err), &err);
 }
 
-/* A lane of up to n_threads cores starting at core `first`; closed with the fixture. Fewer cores here give fewer threads. */
+/* A lane of up to n_threads cores starting at core `first`; closed with the fixture. Fewer cores here give fewer
+ * threads. */
 static inline st_unit *fixture_unit(fixture *f, unsigned first, unsigned n_threads) {
     stretto_error err = {0};
     unsigned cores[8], n = 0;
@@ -81,8 +82,16 @@ static inline st_chain *fixture_chain(fixture *f, const char *split, enum st_kv_
     uint32_t n = 0;
     fixture_check(st_split_parse(spans, &n, split, f->model, &err), &err);
     for (uint32_t i = 0; i < n; i++) units[i] = f->units[i % f->n_units];
-    st_chain_options options = {.model = f->model, .spans = spans, .n_chunks = n, .units = units, .kv_type = kv_type,
-                                .n_ctx = n_ctx, .max_batch = max_batch, .max_logits = max_logits, .stop = f->stop, .trace = trace};
+    st_chain_options options = {.model = f->model,
+                                .spans = spans,
+                                .n_chunks = n,
+                                .units = units,
+                                .kv_type = kv_type,
+                                .n_ctx = n_ctx,
+                                .max_batch = max_batch,
+                                .max_logits = max_logits,
+                                .stop = f->stop,
+                                .trace = trace};
     st_chain *chain = NULL;
     fixture_check(st_chain_open(&chain, &options, &err), &err);
     return chain;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where tests find the real models that scripts/get-model fetches: the folder in the environment's STRETTO_MODELS, else
- * models/ in the project. scripts/test sets it to an empty folder for the sanitizer builds, which use the tiny models. */
+ * models/ in the project. scripts/test sets it to an empty folder for the sanitizer builds, which use the tiny models.
+ */
 #ifndef ST_TEST_REAL_MODEL_H
 #define ST_TEST_REAL_MODEL_H
 
@@ -12,8 +13,8 @@
 #define TEST_GEMMA3 "gemma3-270m.gguf"
 #define TEST_SKIPPED 77 /* a test program's exit code when it could not test anything */
 
-/* Writes the path of the model `file` to path, a buffer of `size` bytes, and returns it; NULL, and a line that says what
- * to do, when the model is not there. */
+/* Writes the path of the model `file` to path, a buffer of `size` bytes, and returns it; NULL, and a line that says
+ * what to do, when the model is not there. */
 static inline const char *test_real_model(const char *file, char *path, size_t size) {
     const char *folder = getenv("STRETTO_MODELS");
     snprintf(path, size, "%s/%s", folder && *folder ? folder : ST_MODELS, file);

@@ -6,36 +6,39 @@
 #include "gguf/gguf.h"
 #include "gguf/writer.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct rewrite {
-    const char *drop_key;         /* left out */
-    const char *u32_key;          /* written with u32_value instead (added when missing) */
+    const char *drop_key; /* left out */
+    const char *u32_key;  /* written with u32_value instead (added when missing) */
     uint32_t u32_value;
     const char *f32_key;
     float f32_value;
     const char *string_key;
     const char *string_value;
-    const char *drop_tensor;      /* left out */
-    const char *add_tensor;       /* four zeros of f32 by this name, at the end */
-    const char *cut_tensor;       /* its last dimension is one less */
-    const char *poison_tensor;    /* two bytes at poison_at become those of an infinite or NaN f16 or the top of a f32 */
+    const char *drop_tensor;   /* left out */
+    const char *add_tensor;    /* four zeros of f32 by this name, at the end */
+    const char *cut_tensor;    /* its last dimension is one less */
+    const char *poison_tensor; /* two bytes at poison_at become those of an infinite or NaN f16 or the top of a f32 */
     size_t poison_at;
     const char *flood_tensor; /* f32, all flood_value; or flood_count items from flood_from on */
     float flood_value;
     size_t flood_from, flood_count;
-    const char *retype_tensor;    /* written as `retype` of as many bytes as that needs, zeros */
+    const char *retype_tensor; /* written as `retype` of as many bytes as that needs, zeros */
     uint32_t retype;
 } rewrite;
 
-static inline void rewrite_key(char *text, size_t size, st_str s) { snprintf(text, size, "%.*s", (int)s.len, s.data); }
+static inline void rewrite_key(char *text, size_t size, st_str s) {
+    snprintf(text, size, "%.*s", (int)s.len, s.data);
+}
 
 static inline void rewrite_strings(st_gguf_writer *w, const char *key, const st_value *v) {
     const char **values = calloc(v->count + 1, sizeof *values);
@@ -80,7 +83,9 @@ static inline void rewrite_value(st_gguf_writer *w, const st_gguf *g, const st_v
     }
 }
 
-static inline bool rewrite_is(st_str name, const char *text) { return text && st_str_equal(name, text); }
+static inline bool rewrite_is(st_str name, const char *text) {
+    return text && st_str_equal(name, text);
+}
 
 static inline void rewrite_metadata(st_gguf_writer *w, const st_gguf *g, const rewrite *r) {
     for (size_t i = 0; i < g->n_values; i++) {

@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
-static uint64_t ticks(void *arg) { return ++*(uint64_t *)arg; }
+static uint64_t ticks(void *arg) {
+    return ++*(uint64_t *)arg;
+}
 
 /* A unit that only begins events; the test completes them. Refuses when told to. */
 typedef struct hand_unit {
@@ -37,7 +39,9 @@ static int hand_submit(st_queue *queue, const st_step *step, st_event *const *de
 
 static const st_unit_ops hand_ops = {.submit = hand_submit, .wait = st_event_block};
 
-static hand_unit hand_make(void) { return (hand_unit){.unit = {.ops = &hand_ops, .clock = {.now = ticks}}}; }
+static hand_unit hand_make(void) {
+    return (hand_unit){.unit = {.ops = &hand_ops, .clock = {.now = ticks}}};
+}
 
 typedef struct ear {
     st_listener listener;
