@@ -2,12 +2,13 @@
  * Sizes of KV rings, and a reset that leaves no byte behind. */
 #include "chunk/kv.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* A full layer, a sliding one, and one that borrows from the first. */
 static st_layer layers[3] = {{.n_kv_heads = 2, .head_dim = 16, .kv_layer = 0},

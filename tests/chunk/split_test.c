@@ -4,12 +4,13 @@
 
 #include "base/rng.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static void spans_are(const st_span *spans, uint32_t n, const uint32_t (*expected)[2]) {
     for (uint32_t i = 0; i < n; i++) {

@@ -7,7 +7,6 @@
 #include "device/chain.h"
 #include "device/cpu.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* First of n kernel tables, worst to best, to be tested: what the sanitizers look for does not depend on the table, so
  * they get the best one only. */
