@@ -264,8 +264,8 @@ const cli_command cmd_bench = {
              "registers, as integer dot products and in f32 (macs/ns: multiply-adds a nanosecond). Then it shows what "
              "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
              "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. "
-             "A decode test is compared with plain reads in turns with its repetitions, since what memory gives "
-             "changes with time. "
+             "A kernel, a part and a decode test are compared with plain reads or plain arithmetic in turns with "
+             "their own runs, since what the machine gives changes with time. "
              "Without a model it measures the kernels of all types. In csv the tests are rows among the others.",
     .options = bench_table,
     .examples = bench_examples,

@@ -12,8 +12,9 @@
 #include <string.h>
 
 #define READ_PEAK "memory read"
-#define READ_PIECES 32         /* of the memory, in steps of a plain read in turns with a test, */
-#define READ_TURN_NS 60000000u /* which are timed for so long */
+#define READ_PIECES 32         /* of the memory, in steps of a plain read in turns with kernels and tests */
+#define READ_TURN_NS 60000000u /* for which a plain read is timed before and after a test's repetition */
+#define BURN_TURN_NS 5e5       /* of plain arithmetic in turns with kernels */
 #define PER_BYTE "GB/s"
 #define PER_OPERATION "macs/ns"
 
@@ -71,17 +72,53 @@ static int add_peaks(roofline *roof, const st_unit *unit, const st_peaks *peaks,
     return rc;
 }
 
-static int add_kernel(roofline *roof, const st_unit *unit, const st_peaks *peaks, uint32_t type, uint32_t tokens,
-                      const st_kern_format *format, const st_kernel_time *time, stretto_error *err) {
+/* What kernels are compared with, in turns. */
+typedef struct plain_steps {
+    const st_step *read;
+    st_control *burn[ST_BURNS]; /* owned */
+} plain_steps;
+
+static void free_plain(plain_steps *plain) {
+    for (int what = 0; what < ST_BURNS; what++) st_control_free(plain->burn[what]);
+}
+
+static int open_plain(plain_steps *plain, const st_kern *kern, const st_peaks *peaks, const st_control *read,
+                      stretto_error *err) {
+    *plain = (plain_steps){.read = st_control_step(read)};
+    int rc = STRETTO_OK;
+    for (int what = 0; what < ST_BURNS && !rc; what++)
+        rc = st_control_compute(&plain->burn[what], kern, (enum st_burn)what,
+                                st_peaks_operations(peaks, (enum st_burn)what, BURN_TURN_NS), err);
+    if (rc) free_plain(plain);
+    return rc;
+}
+
+/* A row of something that was timed in turns with a plain step: `work` is what a run did, `plain_work` what one of the
+ * plain step did, in the same. */
+static int add_turns(roofline *roof, roof_row *row, const char *per, const st_timing *time, const st_turns *turns,
+                     uint64_t work, uint64_t plain_work, stretto_error *err) {
+    row->ns = time->median_ns;
+    row->per = per;
+    row->rate = (double)work / row->ns;
+    row->share = turns->ratio * (double)work / (double)plain_work;
+    row->plain_rate = (double)plain_work / turns->plain_ns;
+    return add_row(roof, row, err);
+}
+
+static int time_kernel(roofline *roof, st_kernels *kernels, st_unit *unit, const plain_steps *plain,
+                       const st_kern_format *format, uint32_t tokens, stretto_error *err) {
+    const st_step *against =
+        tokens == 1 ? plain->read : st_control_step(plain->burn[format->quantized ? ST_BURN_DOTS : ST_BURN_F32]);
+    st_kernel_time time;
+    int rc = st_kernels_time(kernels, unit, format->type, tokens, against, &time, err);
+    if (rc) return rc;
     char name[64];
-    snprintf(name, sizeof name, "%s %s", tokens == 1 ? "matrix-vector" : "matrix-matrix", st_type_find(type)->name);
+    snprintf(name, sizeof name, "%s %s", tokens == 1 ? "matrix-vector" : "matrix-matrix",
+             st_type_find(format->type)->name);
     roof_row row = row_of("kernel", name, unit);
-    double peak = peaks->burn[format->quantized ? ST_BURN_DOTS : ST_BURN_F32].best;
-    row.ns = time->time.median_ns;
-    row.per = tokens == 1 ? PER_BYTE : PER_OPERATION;
-    row.rate = (double)(tokens == 1 ? time->bytes : time->operations) / time->time.best_ns;
-    row.share = row.rate / (tokens == 1 ? peaks->read.best : peak);
-    return add_row(roof, &row, err);
+    return tokens == 1 ? add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, against->bytes, err)
+                       : add_turns(roof, &row, PER_OPERATION, &time.time, &time.turns, time.operations,
+                                   against->operations, err);
 }
 
 static void note_types(bool *used, const st_model *model) {
@@ -93,7 +130,7 @@ static void note_types(bool *used, const st_model *model) {
     used[model->head.format->type] = true;
 }
 
-static int add_kernels(roofline *roof, cli *cx, st_unit *unit, const st_peaks *peaks, const st_kern *kern,
+static int add_kernels(roofline *roof, cli *cx, st_unit *unit, const plain_steps *plain, const st_kern *kern,
                        const st_model *model, stretto_error *err) {
     bool used[ST_TYPE_COUNT] = {0};
     st_kernels *kernels;
@@ -103,15 +140,30 @@ static int add_kernels(roofline *roof, cli *cx, st_unit *unit, const st_peaks *p
     for (uint32_t type = 0; type < ST_TYPE_COUNT && !rc; type++) {
         if (!kern->formats[type] || (model && !used[type])) continue;
         for (uint32_t tokens = 1; tokens <= ST_PANEL && !rc; tokens += ST_PANEL - 1) {
-            st_kernel_time time;
             if (cli_stopped(cx)) rc = st_fail(err, STRETTO_E_STOPPED, "interrupted while kernels were measured");
             cli_progress(cx, "kernels of %s", st_type_find(type)->name);
-            if (!rc) rc = st_kernels_time(kernels, unit, type, tokens, &time, err);
-            if (!rc) rc = add_kernel(roof, unit, peaks, type, tokens, kern->formats[type], &time, err);
+            if (!rc) rc = time_kernel(roof, kernels, unit, plain, kern->formats[type], tokens, err);
         }
     }
     cli_progress_end(cx);
     st_kernels_close(kernels);
+    return rc;
+}
+
+static int add_lane(roofline *roof, cli *cx, const cli_lanes *lanes, unsigned i, const st_kern *kern,
+                    const st_model *model, stretto_error *err) {
+    st_peaks *peaks = &roof->peaks[i];
+    plain_steps plain;
+    cli_progress(cx, "peaks of %s", lanes->names[i]);
+    int rc = st_peaks_measure(peaks, lanes->units[i], kern, roof->memory_bytes, err);
+    if (!rc) rc = add_peaks(roof, lanes->units[i], peaks, err);
+    if (!rc)
+        rc = st_control_stream(&roof->reads[i], kern, peaks->order, roof->memory_bytes / READ_PIECES,
+                               roof->memory_bytes, err);
+    if (!rc) rc = open_plain(&plain, kern, peaks, roof->reads[i], err);
+    if (rc) return rc;
+    rc = add_kernels(roof, cx, lanes->units[i], &plain, kern, model, err);
+    free_plain(&plain);
     return rc;
 }
 
@@ -121,14 +173,7 @@ int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_ker
     roof->memory_bytes = st_control_memory(&lanes->host);
     free_reads(roof);
     for (unsigned i = 0; i < lanes->n && !rc; i++) {
-        st_peaks *peaks = &roof->peaks[i];
-        cli_progress(cx, "peaks of %s", lanes->names[i]);
-        rc = st_peaks_measure(peaks, lanes->units[i], kern, roof->memory_bytes, err);
-        if (!rc) rc = add_peaks(roof, lanes->units[i], peaks, err);
-        if (!rc) rc = add_kernels(roof, cx, lanes->units[i], peaks, kern, model, err);
-        if (!rc && model)
-            rc = st_control_stream(&roof->reads[i], kern, peaks->order, roof->memory_bytes / READ_PIECES,
-                                   roof->memory_bytes, err);
+        rc = add_lane(roof, cx, lanes, i, kern, model, err);
         for (unsigned j = 0; j < lanes->n; j++) st_unit_quiet(lanes->units[j]);
     }
     return rc;
@@ -156,14 +201,14 @@ static int add_read(roofline *roof, roof_row *row, double ns, uint64_t bytes, do
 
 int roofline_parts(roofline *roof, const session *s, stretto_error *err) {
     st_unit *unit = s->unit_of[0];
+    const st_step *read = st_control_step(roof->reads[lane_of(s, unit)]);
     for (int part = 0; part < ST_PARTS; part++) {
         st_part_time time;
-        int rc = st_part_measure(&time, s->model, (enum st_part)part, unit, err);
+        int rc = st_part_measure(&time, s->model, (enum st_part)part, unit, read, err);
         if (rc) return rc;
         if (time.bytes == 0) continue;
         roof_row row = row_of("part", st_part_name((enum st_part)part), unit);
-        double ns = time.time.median_ns, peak = peaks_of(roof, s, unit)->read.best;
-        rc = add_read(roof, &row, ns, time.bytes, (double)time.bytes / ns / peak, err);
+        rc = add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, read->bytes, err);
         if (rc) return rc;
     }
     return STRETTO_OK;
@@ -313,9 +358,9 @@ json_t *roofline_json(const roofline *roof) {
     json_t *rows = json_array();
     for (size_t i = 0; i < roof->n; i++) {
         const roof_row *r = &roof->rows[i];
-        st_json_append(&rows, json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:s, s:f}", "kind", r->kind, "name", r->name,
-                                        "unit", r->unit, "threads", (int)r->threads, "ns", r->ns, "rate", r->rate,
-                                        "per", r->per, "share", r->share));
+        st_json_append(&rows, json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:s, s:f, s:f}", "kind", r->kind, "name",
+                                        r->name, "unit", r->unit, "threads", (int)r->threads, "ns", r->ns, "rate",
+                                        r->rate, "per", r->per, "share", r->share, "plain_rate", r->plain_rate));
     }
     return json_pack("{s:I, s:o}", "memory_bytes", (json_int_t)roof->memory_bytes, "rows", rows);
 }

@@ -13,23 +13,25 @@ typedef struct roof_row {
     char unit[48]; /* "cpu:0+1"; "" for several together */
     uint32_t threads;
     double ns;       /* median of one run, of a chunk or test: of a token; 0: none */
-    double rate;     /* best of the runs for peaks and kernels, else the median */
+    double rate;     /* best of the runs for peaks, else the median */
     const char *per; /* "GB/s", "macs/ns", "times" */
-    double share;    /* of the unit's peak in the same, or of a plain read in turns with a test; 0: there is none to
-                        compare with */
+    double share;    /* of what a plain read gives in turns with a kernel, a part or a decode test, of plain arithmetic
+                        in turns with a kernel, else of the unit's peak in the same; 0: there is none to compare with */
+    double plain_rate; /* median of the plain step in turns with a kernel or a part; 0: none */
 } roof_row;
 
 typedef struct roofline {
     roof_row *rows; /* [n] owned */
     size_t n, cap, shown;
     st_peaks peaks[CLI_LANES_MAX];    /* of the lanes of the moment */
-    st_control *reads[CLI_LANES_MAX]; /* a plain read, for the same; owned */
+    st_control *reads[CLI_LANES_MAX]; /* a plain read on each; owned */
     uint64_t memory_bytes;            /* that streams go through */
 } roofline;
 
 void roofline_free(roofline *roof);
 
-/* Peaks of each lane, and each kernel's share of them: of all types, or with a model of those that it has. */
+/* Peaks of each lane, and the kernels in turns with a plain read and plain arithmetic: those of all types, or with a
+ * model of those that it has. */
 int roofline_lanes(roofline *roof, cli *cx, const cli_lanes *lanes, const st_kern *kern, const st_model *model,
                    stretto_error *err);
 /* The parts of a decode step on the unit of the first chunk. */

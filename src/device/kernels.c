@@ -108,8 +108,8 @@ static int choose_strips(st_kernels *k, st_unit *unit, const st_step *step, stre
     return code;
 }
 
-int st_kernels_time(st_kernels *k, st_unit *unit, uint32_t type, uint32_t tokens, st_kernel_time *out,
-                    stretto_error *err) {
+int st_kernels_time(st_kernels *k, st_unit *unit, uint32_t type, uint32_t tokens, const st_step *plain,
+                    st_kernel_time *out, stretto_error *err) {
     const st_kern_format *format = k->kern->formats[type];
     const size_t strip_bytes = st_strip_bytes(format, COLS);
     uint32_t strips = tokens > 1 ? COLS / ST_STRIP : (uint32_t)(k->memory.bytes / strip_bytes);
@@ -124,7 +124,7 @@ int st_kernels_time(st_kernels *k, st_unit *unit, uint32_t type, uint32_t tokens
     if (tokens == 1) code = choose_strips(k, unit, &step, err);
     k->next = 0;
     uint32_t pieces = strips / k->strips < PIECES ? strips / k->strips : PIECES;
-    if (!code) code = st_step_time(&out->time, unit, &step, pieces, TIME_NS, err);
+    if (!code) code = st_step_time_against(&out->time, &out->turns, unit, &step, pieces, plain, TIME_NS, err);
     out->bytes = (uint64_t)k->strips * strip_bytes;
     out->operations = (uint64_t)tokens * k->strips * ST_STRIP * COLS;
     return code;

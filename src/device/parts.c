@@ -106,7 +106,8 @@ static int part_run(void *arg, const st_worker *worker, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static int time_part(part_work *w, const part_size *size, st_part_time *out, st_unit *unit, stretto_error *err) {
+static int time_part(part_work *w, const part_size *size, st_part_time *out, st_unit *unit, const st_step *plain,
+                     stretto_error *err) {
     w->ldy = (size_t)(size->rows + ST_STRIP - 1) / ST_STRIP * ST_STRIP;
     float *x = st_alloc(size->cols, sizeof *x);
     w->rows = (st_rows){.x = x, .stride = size->cols, .n = 1, .cols = size->cols};
@@ -118,7 +119,7 @@ static int time_part(part_work *w, const part_size *size, st_part_time *out, st_
         st_panel panel = st_rows_panel(&w->rows, 0);
         w->model->kern->quantize(&panel, 0, st_panel_blocks(&panel));
         const st_step step = {.name = st_part_name(w->part), .run = part_run, .arg = w};
-        code = st_step_time(&out->time, unit, &step, 1, TIME_NS, err);
+        code = st_step_time_against(&out->time, &out->turns, unit, &step, 1, plain, TIME_NS, err);
     }
     st_free(x);
     st_free(w->rows.quant);
@@ -126,10 +127,11 @@ static int time_part(part_work *w, const part_size *size, st_part_time *out, st_
     return code;
 }
 
-int st_part_measure(st_part_time *out, const st_model *model, enum st_part part, st_unit *unit, stretto_error *err) {
+int st_part_measure(st_part_time *out, const st_model *model, enum st_part part, st_unit *unit, const st_step *plain,
+                    stretto_error *err) {
     part_size size = {0};
     part_work work = {.model = model, .part = part};
     for_sets(model, part, add_size, &size);
     *out = (st_part_time){.bytes = size.bytes, .operations = size.operations};
-    return size.bytes == 0 ? STRETTO_OK : time_part(&work, &size, out, unit, err);
+    return size.bytes == 0 ? STRETTO_OK : time_part(&work, &size, out, unit, plain, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Timing one step on its own. */
+ * Timing one step, alone or against another one in turns. */
 #ifndef ST_DEVICE_TIMING_H
 #define ST_DEVICE_TIMING_H
 
@@ -18,5 +18,16 @@ typedef struct st_timing {
  * no piece is left out. STRETTO_E_UNIT and what the step returns. */
 int st_step_time(st_timing *out, st_unit *unit, const st_step *step, unsigned pieces, uint64_t min_ns,
                  stretto_error *err);
+
+/* What a plain step took in turns with another one. */
+typedef struct st_turns {
+    double plain_ns; /* median of the plain step's runs */
+    double ratio;    /* what the plain step took just before and after a run, on average, over what that run took: the
+                        median over the runs. What changes the speed of both shows in neither. */
+} st_turns;
+
+/* The same, with a run of the plain step before and after every run of step, which take their part of min_ns. */
+int st_step_time_against(st_timing *out, st_turns *turns, st_unit *unit, const st_step *step, unsigned pieces,
+                         const st_step *plain, uint64_t min_ns, stretto_error *err);
 
 #endif

@@ -3,7 +3,6 @@
 #include "device/control.h"
 
 #include "base/error.h"
-#include "device/timing.h"
 #include "unit/null.h"
 
 #include <setjmp.h>
@@ -169,32 +168,6 @@ static void memory_is_well_over_the_caches(void **state) {
     assert_int_equal(st_control_memory(&poor), 128 * mib);
 }
 
-static int fail_run(void *arg, const st_worker *worker, stretto_error *err) {
-    (void)worker;
-    unsigned *runs = arg;
-    return ++*runs == 3 ? st_fail(err, STRETTO_E_INPUT, "the third run") : STRETTO_OK;
-}
-
-static void timing_stops_at_a_failure(void **state) {
-    (void)state;
-    lanes_host fake;
-    st_timing time;
-    stretto_error err;
-    unsigned runs = 0;
-    const st_step step = {.name = "fails", .run = fail_run, .arg = &runs};
-    st_unit *unit = open_lane(&fake, 1);
-    assert_int_equal(st_step_time(&time, unit, &step, 1, 0, &err), STRETTO_E_INPUT);
-    assert_int_equal(runs, 3);
-    assert_int_equal(st_step_time(&time, unit, &step, 1, 0, &err), STRETTO_OK);
-    assert_int_equal(time.runs, 5);
-    assert_int_equal(runs, 9); /* three, and five after one that does not count */
-    assert_int_equal(st_step_time(&time, unit, &step, 3, 0, &err), STRETTO_OK);
-    assert_int_equal(time.runs, 15);
-    assert_int_equal(runs, 27);
-    assert_true(time.best_ns <= time.median_ns);
-    st_unit_close(unit);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_goes_on_where_it_ended),
@@ -203,7 +176,6 @@ int main(void) {
         cmocka_unit_test(peaks_of_a_lane),
         cmocka_unit_test(peaks_want_a_lane),
         cmocka_unit_test(memory_is_well_over_the_caches),
-        cmocka_unit_test(timing_stops_at_a_failure),
     };
     return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }
