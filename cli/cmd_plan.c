@@ -8,6 +8,7 @@
 #include "plan_check.h"
 #include "plan_measure.h"
 #include "report/plan_report.h"
+#include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,19 +125,51 @@ static int put_costs(const plan_work *w, stretto_error *err) {
     return w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), STRETTO_OK, err) : STRETTO_OK;
 }
 
+/* The costs that the best schedule was predicted from: those of its units. */
+static json_t *costs_of_best(const plan_work *w) {
+    const st_schedule *schedule = &w->choice.rows[0].schedule;
+    const char *names[ST_PLAN_UNITS_MAX];
+    uint32_t units[ST_PLAN_UNITS_MAX];
+    st_costs costs;
+    for (uint32_t u = 0; u < w->costs.n_units; u++) names[u] = w->costs.units[u].name;
+    if (st_schedule_bind(schedule, w->costs.n_chunks, names, w->costs.n_units, units, NULL) ||
+        st_costs_of(&costs, &w->costs, units, schedule->n_units, NULL))
+        return NULL;
+    json_t *json = st_costs_json(&costs);
+    st_costs_free(&costs);
+    return json;
+}
+
+static void write_schedule(const plan_work *w, bool with_costs, st_buf *text) {
+    const st_choice_row *best = &w->choice.rows[0];
+    json_t *schedule = st_schedule_json(&best->schedule);
+    st_json_set(&schedule, "workload", st_workload_json(&w->workload));
+    st_json_set(&schedule, "predicted", st_predicted_json(&best->result, &best->schedule));
+    if (with_costs) st_json_set(&schedule, "costs", costs_of_best(w));
+    st_json_write(text, schedule, false);
+}
+
+/* A table of many chunks and units can be larger than what a run reads. */
+static int put_schedule(plan_work *w, int before, stretto_error *err) {
+    st_buf text = {0};
+    if (w->choice.n_possible == 0)
+        return before ? before : st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
+    write_schedule(w, true, &text);
+    if (!text.failed && text.len > RUN_SCHEDULE_MAX) {
+        st_warn(&w->cx->log, "%s is written without its costs, which are larger than a run would read",
+                st_sink_path(w->schedule_file));
+        st_buf_free(&text);
+        write_schedule(w, false, &text);
+    }
+    return put(w->schedule_file, &text, before, err);
+}
+
 static int write_files(plan_work *w, stretto_error *err) {
     st_origin origin = origin_of(w);
     int rc = put_costs(w, err);
     if (w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), rc, err);
     if (w->page_file) rc = put_page(w, &origin, rc, err);
-    if (!w->schedule_file) return rc;
-    if (w->choice.n_possible == 0)
-        return rc ? rc : st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
-    const st_choice_row *best = &w->choice.rows[0];
-    json_t *schedule = st_schedule_json(&best->schedule);
-    st_json_set(&schedule, "workload", st_workload_json(&w->workload));
-    st_json_set(&schedule, "predicted", st_predicted_json(&best->result, &best->schedule));
-    return put_json(w->schedule_file, schedule, rc, err);
+    return w->schedule_file ? put_schedule(w, rc, err) : rc;
 }
 
 static int show(plan_work *w, stretto_error *err) {

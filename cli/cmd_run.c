@@ -24,6 +24,8 @@ typedef struct run_work {
     st_utf8_stream stream;
     st_buf text; /* decoded so far; kept for JSON only */
     size_t n_shown;
+    run_account account; /* if has_account */
+    bool has_account;
     stretto_error failed; /* inside the callback */
 } run_work;
 
@@ -121,20 +123,26 @@ static st_streams_stats engine_stats(const run_work *w) {
     return w->streams ? st_streams_stats_get(w->streams) : (st_streams_stats){0};
 }
 
-/* What only the streams engine has to say. */
-static void print_engine_stats(const run_work *w, const st_generate_result *r) {
-    st_streams_stats stats = engine_stats(w);
+/* What was measured beside what was predicted, if it was. */
+static void make_account(run_work *w, const st_generate_result *r) {
     double rate = st_generate_decode_rate(r);
     run_rates measured = {.tokens_per_s = rate,
                           .stream_tokens_per_s = rate,
                           .prefill_tokens_per_s = st_generate_prefill_rate(r),
                           .ttft_ms = (double)r->first_token_ns / 1e6};
+    run_load load = {0};
+    run_load_add(&load, r->n_prompt, r->n_generated);
+    w->has_account = w->setup.expected.there && r->n_generated > 0;
+    if (w->has_account) run_account_of(&w->account, &w->setup.expected, &w->setup.schedule, &measured, &load);
+}
+
+/* What only the streams engine has to say. */
+static void print_engine_stats(const run_work *w) {
+    st_streams_stats stats = engine_stats(w);
     if (stats.n_verified > 0)
         cli_note(w->cx, "speculation: %" PRIu64 " passes, %" PRIu64 " tokens guessed, %" PRIu64 " of them right",
                  stats.n_verified, stats.n_guessed, stats.n_right);
-    run_load load = {0};
-    run_load_add(&load, r->n_prompt, r->n_generated);
-    if (w->setup.expected.there && r->n_generated > 0) run_rates_print(w->cx, &measured, &load, &w->setup.expected);
+    if (w->has_account) run_account_print(w->cx, &w->account);
 }
 
 static void print_stats(run_work *w, const st_generate_result *r) {
@@ -148,7 +156,7 @@ static void print_stats(run_work *w, const st_generate_result *r) {
         cli_note(w->cx, "decode: %u token%s after the first, %.1f tokens/s (%s)", r->n_generated - 1,
                  r->n_generated == 2 ? "" : "s", st_generate_decode_rate(r), end_reason(r->finish));
     }
-    print_engine_stats(w, r);
+    print_engine_stats(w);
 }
 
 static json_t *result_json(const run_work *w, const st_generate_result *r) {
@@ -168,6 +176,7 @@ static json_t *result_json(const run_work *w, const st_generate_result *r) {
                     json_pack("{s:I, s:I, s:I}", "passes", (json_int_t)stats.n_verified, "guessed",
                               (json_int_t)stats.n_guessed, "right", (json_int_t)stats.n_right));
     }
+    if (w->has_account) st_json_set(&root, "rates", run_account_json(&w->account));
     st_json_set(&root, "model", cli_json_session(&w->s));
     return root;
 }
@@ -215,7 +224,7 @@ static int generate(run_work *w, st_generate_result *result, stretto_error *err)
         .handed_ns = st_now_ns() - w->tokenize_ns, /* the prompt is handed to a loaded model; reading its text counts */
     };
     if (w->streams)
-        rc = run_setup_generate(w->streams, &options, &sampling, result, err);
+        rc = run_setup_generate(&w->setup, w->streams, &options, &sampling, result, err);
     else
         rc = st_generate(w->s.chain, &options, result, err);
     st_sampler_free(sampler);
@@ -252,6 +261,7 @@ static int run(run_work *w, stretto_error *err) {
     rc = generate(w, &result, err);
     if (rc && rc != STRETTO_E_STOPPED && result.n_generated == 0) return rc;
     finish_output(w);
+    make_account(w, &result);
     print_stats(w, &result);
     stretto_error json_error = {0};
     int printed =
@@ -263,7 +273,7 @@ static int run(run_work *w, stretto_error *err) {
 static int run_run(cli *cx, const void *options, stretto_error *err) {
     run_work w = {.cx = cx, .o = options};
     if (w.o->prompts) return run_streams(cx, w.o, err);
-    const char *many = w.o->verify ? "--verify" : w.o->streams ? "--streams" : NULL;
+    const char *many = w.o->verify ? "--verify" : w.o->streams ? "--streams" : w.o->summary ? "--summary" : NULL;
     if (many) return st_fail(err, STRETTO_E_USAGE, "%s is for --prompts", many);
     int rc = run(&w, err);
     st_buf_free(&w.text);
@@ -300,6 +310,8 @@ static const cli_option run_table[] = {
              "tokens stay the same, and guessing stops where it does not pay"},
     {.name = "verify", .kind = CLI_FLAG, .at = AT(verify),
      .help = "run each of --prompts once more by itself, and fail if an id differs"},
+    {.name = "summary", .kind = CLI_TARGET, .at = AT(summary), .value = "FILE",
+     .help = "write what --prompts came to in all as JSON: what was measured, and, beside it, what was predicted"},
     {.name = "tokens", .letter = 'n', .kind = CLI_COUNT, .at = AT(n), .value = "N", .preset = "256", .most = 1000000,
      .help = "most tokens to generate"},
     {.name = "chat", .kind = CLI_FLAG, .at = AT(chat), .help = "wrap the prompt in the model's own chat template"},

@@ -50,17 +50,16 @@ static void note_pass(void *arg, const st_pass_seen *pass) {
     check_work *w = arg;
     st_measured *m = &w->row->measured;
     const st_schedule *schedule = &w->row->schedule;
-    bool reads_only = schedule->kind == ST_SCHEDULE_HANDOVER && pass->station == 0;
     for (uint32_t c = 0; c < schedule->n_chunks && w->handed_ns && room_for_event(w); c++) {
-        uint32_t unit = st_schedule_unit(schedule, c, reads_only, pass->station);
-        m->events[m->n_events++] = (st_sim_event){.start_ns = (double)pass->start_ns[c] - (double)w->handed_ns,
-                                                  .end_ns = (double)pass->end_ns[c] - (double)w->handed_ns,
-                                                  .stream = pass->job,
-                                                  .tokens = pass->n_rows,
-                                                  .cause = ST_SIM_NONE,
-                                                  .chunk = (uint16_t)c,
-                                                  .unit = (uint16_t)unit,
-                                                  .what = pass->n_prompt ? ST_SIM_PREFILL : ST_SIM_DECODE};
+        m->events[m->n_events++] =
+            (st_sim_event){.start_ns = (double)pass->start_ns[c] - (double)w->handed_ns,
+                           .end_ns = (double)pass->end_ns[c] - (double)w->handed_ns,
+                           .stream = pass->job,
+                           .tokens = pass->n_rows,
+                           .cause = ST_SIM_NONE,
+                           .chunk = (uint16_t)c,
+                           .unit = (uint16_t)st_schedule_station_unit(schedule, pass->station, c),
+                           .what = pass->n_prompt ? ST_SIM_PREFILL : ST_SIM_DECODE};
     }
 }
 

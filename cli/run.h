@@ -6,9 +6,11 @@
 #include "run/generate.h"
 #include "session.h"
 
+#define RUN_SCHEDULE_MAX (1u << 20) /* bytes of a schedule's file; parsed it takes twenty times as many */
+
 typedef struct run_options {
     session_options session;
-    const char *prompt, *file, *ids, *system, *prompts, *schedule, *speculate;
+    const char *prompt, *file, *ids, *system, *prompts, *schedule, *speculate, *summary;
     uint32_t n, top_k, repeat_last, streams;
     double temperature, top_p, min_p, repeat_penalty;
     uint64_t seed;

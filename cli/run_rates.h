@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a run came to, in the planner's figures, so that measured and predicted can stand side by side. */
+ * What a run came to, in the planner's figures. */
 #ifndef CLI_RUN_RATES_H
 #define CLI_RUN_RATES_H
 
@@ -23,26 +23,9 @@ run_span run_span_of(const st_job_result *result, uint32_t n_prompt);
 /* Of streams with at least one id. */
 run_rates run_rates_of(const run_span *spans, size_t n);
 
-/* What was run: prompts that were all handed over at once, and the least and the most of their tokens, and of those
- * that they generated. */
-typedef struct run_load {
-    uint32_t n, prompt[2], generated[2];
-} run_load;
-
-void run_load_add(run_load *load, uint32_t n_prompt, uint32_t n_generated); /* one prompt more */
-
-/* What was predicted, and for what. */
-typedef struct run_expected {
-    bool there, for_known; /* for_known: the file says what it was predicted for */
-    st_workload workload;
-    run_rates rates;
-} run_expected;
-
 run_rates run_rates_predicted(const st_sim_result *result);
-
-/* One line of figures on standard error; one more with those that were predicted, if any were; and their quotients, or
- * why they cannot be compared: it was another number of prompts, or one of them was, or became, longer or shorter by
- * more than a twentieth. */
-void run_rates_print(cli *cx, const run_rates *measured, const run_load *load, const run_expected *expected);
+void run_rates_print(cli *cx, const char *what, const run_rates *rates); /* a line of figures on standard error */
+/* In tokens per second and nanoseconds; the caller's reference. NULL when memory is out. */
+json_t *run_rates_json(const run_rates *rates);
 
 #endif

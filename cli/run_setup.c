@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define STREAMS_DEFAULT 4
-#define SCHEDULE_MAX (1u << 20) /* bytes; parsed it takes twenty times as many */
-#define PROMPT_ALONE 256        /* tokens of a prompt in a pass that no other stream waits for */
+#define PROMPT_ALONE 256 /* tokens of a prompt in a pass that no other stream waits for */
 
 static bool speculates(const run_options *o) {
     return strcmp(o->speculate, "lookup") == 0;
@@ -25,6 +24,7 @@ bool run_needs_streams(const run_options *o) {
 
 void run_setup_close(run_setup *setup) {
     run_draft_close(&setup->draft);
+    run_expected_close(&setup->expected);
 }
 
 uint32_t run_setup_streams(const run_setup *setup) {
@@ -58,6 +58,9 @@ static int read_predicted(run_setup *setup, const char *text, size_t len, strett
             (st_workload){.streams = (uint32_t)st_json_integer(&in, &planned, "streams", 1, UINT32_MAX),
                           .prompt = (uint32_t)st_json_integer(&in, &planned, "prompt_tokens", 1, UINT32_MAX),
                           .generate = (uint32_t)st_json_integer(&in, &planned, "generated_tokens", 1, UINT32_MAX)};
+    st_json_value costs = st_json_maybe(&in, &top, "costs", JSON_OBJECT);
+    e->has_costs = costs.json != NULL;
+    if (e->has_costs) st_costs_read(&in, &costs, &e->costs);
     return st_json_end(&in);
 }
 
@@ -82,7 +85,7 @@ static int check_units(const st_schedule *s, stretto_error *err) {
 static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     st_buf text = {0};
     stretto_error why = {0};
-    int rc = cli_read_at_most(cx, setup->o->schedule, SCHEDULE_MAX, &text, err);
+    int rc = cli_read_at_most(cx, setup->o->schedule, RUN_SCHEDULE_MAX, &text, err);
     if (!rc) {
         const char *bytes = text.len ? text.data : "";
         rc = st_schedule_parse(&setup->schedule, bytes, text.len, &why);
@@ -170,16 +173,16 @@ int run_setup_place(const run_setup *setup, session *s, stretto_error *err) {
 
 /* The schedule is chosen for those that are in flight at once; what is predicted is all prompts, which wait for each
  * other. */
-static int take_best(run_setup *setup, const st_choice *choice, const st_costs *costs, const st_workload *all, cli *cx,
-                     stretto_error *err) {
+static int take_best(run_setup *setup, const st_choice *choice, const st_workload *all, cli *cx, stretto_error *err) {
+    run_expected *e = &setup->expected;
     st_sim_result result;
     st_sim_options options = {.seed = choice->seed, .cancel = cx->stop};
     setup->schedule = choice->rows[0].schedule;
-    int rc = st_simulate(&result, costs, &setup->schedule, all, &options, err);
+    int rc = st_simulate(&result, &e->costs, &setup->schedule, all, &options, err);
     if (rc && rc != STRETTO_E_INPUT) return rc;
-    if (!rc) /* else there are too many for a prediction */
-        setup->expected =
-            (run_expected){.there = true, .for_known = true, .workload = *all, .rates = run_rates_predicted(&result)};
+    e->there = e->for_known = !rc; /* else there are too many for a prediction */
+    e->workload = *all;
+    if (!rc) e->rates = run_rates_predicted(&result);
     st_sim_result_free(&result);
     if (!setup->o->quiet) cli_note(cx, "schedule: %s", choice->reason[0] ? choice->reason : choice->rows[0].title);
     return STRETTO_OK;
@@ -187,7 +190,7 @@ static int take_best(run_setup *setup, const st_choice *choice, const st_costs *
 
 int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, stretto_error *err) {
     if (!setup->automatic) return STRETTO_OK;
-    st_costs costs = {0};
+    st_costs *costs = &setup->expected.costs;
     st_choice choice = {0};
     plan_meter *meter = NULL;
     st_workload in_flight = *workload;
@@ -197,13 +200,13 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     int rc = cli_lanes_add_halves(&s->lanes, &s->cx->log, err);
     if (!rc) rc = plan_meter_open(&meter, s, &in_flight, err);
     if (!rc) rc = plan_meter_turns(meter, err);
-    if (!rc) rc = plan_meter_costs(meter, &costs, err);
+    if (!rc) rc = plan_meter_costs(meter, costs, err);
+    setup->expected.has_costs = !rc;
     plan_meter_close(meter);
-    if (!rc) rc = st_choose(&choice, &costs, &in_flight, goal, setup->o->seed, s->cx->stop, err);
+    if (!rc) rc = st_choose(&choice, costs, &in_flight, goal, setup->o->seed, s->cx->stop, err);
     if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");
-    if (!rc) rc = take_best(setup, &choice, &costs, workload, s->cx, err);
+    if (!rc) rc = take_best(setup, &choice, workload, s->cx, err);
     st_choice_free(&choice);
-    st_costs_free(&costs);
     return rc;
 }
 
@@ -268,12 +271,14 @@ int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **ou
     };
     int rc = setup->scheduled ? use_schedule(setup, s, &options, err) : STRETTO_OK;
     if (!rc) rc = check_memory(s, &options, err);
+    if (!rc) rc = run_expected_watch(&setup->expected, &setup->schedule, err);
     return rc ? rc : st_streams_open(out, &options, err);
 }
 
 /* ---- one prompt ---- */
 
 typedef struct one {
+    run_setup *setup;
     const st_generate_options *o;
     st_generate_result *result;
     uint64_t early_ns; /* how long before the engine began the prompt was handed over */
@@ -296,11 +301,20 @@ static int take_result(void *arg, const st_job_result *r) {
     return 0;
 }
 
-int run_setup_generate(st_streams *streams, const st_generate_options *o, const st_sampler_options *sampling,
-                       st_generate_result *result, stretto_error *err) {
-    one w = {.o = o, .result = result, .early_ns = o->handed_ns ? st_now_ns() - o->handed_ns : 0};
+void run_setup_see(run_setup *setup, const st_pass_seen *pass) {
+    run_expected_see(&setup->expected, &setup->schedule, pass);
+}
+
+static void see_pass(void *arg, const st_pass_seen *pass) {
+    const one *w = arg;
+    run_setup_see(w->setup, pass);
+}
+
+int run_setup_generate(run_setup *setup, st_streams *streams, const st_generate_options *o,
+                       const st_sampler_options *sampling, st_generate_result *result, stretto_error *err) {
+    one w = {.setup = setup, .o = o, .result = result, .early_ns = o->handed_ns ? st_now_ns() - o->handed_ns : 0};
     st_job job = {.prompt = o->prompt, .n_prompt = o->n_prompt, .n_max = o->n_max, .sampler = sampling};
-    st_streams_events events = {.on_id = take_id, .on_result = take_result, .arg = &w};
+    st_streams_events events = {.on_id = take_id, .on_result = take_result, .on_pass = see_pass, .arg = &w};
     *result = (st_generate_result){.finish = ST_FINISH_STOPPED};
     int rc = st_streams_run(streams, &job, 1, &events, err);
     if (rc == STRETTO_E_STOPPED || (!rc && result->finish == ST_FINISH_STOPPED))

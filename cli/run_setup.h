@@ -6,8 +6,8 @@
 #include "plan/choose.h"
 #include "run.h"
 #include "run/schedule.h"
+#include "run_account.h"
 #include "run_draft.h"
-#include "run_rates.h"
 
 typedef struct run_setup {
     const run_options *o;
@@ -41,8 +41,11 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
 int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **out, stretto_error *err);
 
 /* One prompt through the streams engine, with what st_generate takes (but sampler and n_batch) and gives. */
-int run_setup_generate(st_streams *streams, const st_generate_options *o, const st_sampler_options *sampling,
-                       st_generate_result *result, stretto_error *err);
+int run_setup_generate(run_setup *setup, st_streams *streams, const st_generate_options *o,
+                       const st_sampler_options *sampling, st_generate_result *result, stretto_error *err);
+
+/* Notes what a pass of these streams took, for the account. */
+void run_setup_see(run_setup *setup, const st_pass_seen *pass);
 
 void run_setup_close(run_setup *setup); /* after its streams, before the session; zeroed memory is fine */
 

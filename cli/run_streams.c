@@ -7,6 +7,7 @@
 #include "input.h"
 #include "json_out.h"
 #include "prompts.h"
+#include "report/sink.h"
 #include "run_setup.h"
 
 #include <inttypes.h>
@@ -35,6 +36,8 @@ typedef struct streams_work {
     run_load load;
     uint32_t n_ctx;
     st_streams *streams;
+    run_account account;  /* of the run, if it gave any token */
+    st_sink *summary;     /* NULL: not asked for */
     stretto_error failed; /* inside a callback */
 } streams_work;
 
@@ -210,8 +213,11 @@ static int verify(streams_work *w, stretto_error *err) {
 
 /* ---- the run ---- */
 
+static void see_pass(void *arg, const st_pass_seen *pass) {
+    run_setup_see(&((streams_work *)arg)->setup, pass);
+}
+
 static void print_stats(streams_work *w) {
-    if (w->o->quiet) return;
     st_streams_stats stats = st_streams_stats_get(w->streams);
     char ended[96] = "";
     if (w->n_cancelled || w->n_failed)
@@ -220,8 +226,42 @@ static void print_stats(streams_work *w) {
     cli_note(w->cx, "%zu prompt%s in %u stream%s%s: %.2f s, %" PRIu64 " tokens generated, KV %.1f MB", w->prompts.n,
              w->prompts.n == 1 ? "" : "s", streams, streams == 1 ? "" : "s", ended, (double)stats.wall_ns / 1e9,
              stats.n_decoded, (double)st_streams_kv_bytes(w->streams) / 1e6);
+    if (w->n_spans > 0) run_account_print(w->cx, &w->account);
+}
+
+static json_t *summary_json(const streams_work *w) {
+    st_streams_stats stats = st_streams_stats_get(w->streams);
+    st_origin origin = cli_origin(w->cx, &w->s.lanes.host);
+    json_t *root = json_pack("{s:s, s:I, s:i, s:i, s:i}", "schema", "stretto-run/1", "prompts",
+                             (json_int_t)w->prompts.n, "streams", (int)run_setup_streams(&w->setup), "cancelled",
+                             (int)w->n_cancelled, "failed", (int)w->n_failed);
+    origin.seed = &w->o->seed;
+    st_json_set(&root, "wall_ns", st_json_count(stats.wall_ns));
+    st_json_set(&root, "passes", st_json_count(stats.n_passes));
+    st_json_set(&root, "prompt_tokens", st_json_count(stats.n_prompt));
+    st_json_set(&root, "generated_tokens", st_json_count(stats.n_decoded));
+    st_json_set(&root, "kv_bytes", st_json_count(st_streams_kv_bytes(w->streams)));
+    if (w->setup.scheduled) st_json_set(&root, "schedule", st_schedule_json(&w->setup.schedule));
+    if (w->n_spans > 0) st_json_set(&root, "rates", run_account_json(&w->account));
+    st_json_origin(&root, &origin);
+    return root;
+}
+
+static int write_summary(streams_work *w, stretto_error *err) {
+    st_buf text = {0};
+    if (!w->summary) return STRETTO_OK;
+    st_json_write(&text, summary_json(w), false);
+    int rc = st_sink_put(w->summary, &text, err);
+    st_buf_free(&text);
+    return rc;
+}
+
+/* What the run came to. */
+static int tell(streams_work *w, stretto_error *err) {
     run_rates measured = run_rates_of(w->spans, w->n_spans);
-    if (w->n_spans > 0) run_rates_print(w->cx, &measured, &w->load, &w->setup.expected);
+    if (w->n_spans > 0) run_account_of(&w->account, &w->setup.expected, &w->setup.schedule, &measured, &w->load);
+    if (!w->o->quiet) print_stats(w);
+    return write_summary(w, err);
 }
 
 /* All prompts at once, each as long as they are on average. */
@@ -247,13 +287,14 @@ static int outcome(const streams_work *w, int rc, stretto_error *err) {
 }
 
 static int run_all(streams_work *w, stretto_error *err) {
-    st_streams_events events = {.on_result = take_result, .arg = w};
-    stretto_error differs = {0};
+    st_streams_events events = {.on_result = take_result, .on_pass = see_pass, .arg = w};
+    stretto_error differs = {0}, untold = {0};
     int rc = st_streams_run(w->streams, w->jobs, (uint32_t)w->prompts.n, &events, err), verified = STRETTO_OK;
     cli_progress_end(w->cx);
     if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
-    print_stats(w);
+    int told = tell(w, &untold);
     rc = outcome(w, rc, err);
+    if (!rc && told) rc = st_fail(err, told, "%s", untold.text);
     st_streams_close(w->streams);
     w->streams = NULL;
     /* Without the prompts that failed; on units that have not. */
@@ -271,6 +312,7 @@ static int check_options(const run_options *o, stretto_error *err) {
 
 static int run(streams_work *w, stretto_error *err) {
     int rc = check_options(w->o, err);
+    if (!rc && w->o->summary) rc = st_sink_open(&w->summary, w->o->summary, err);
     if (!rc) rc = run_setup_read(&w->setup, w->cx, w->o, err);
     if (!rc) rc = read_prompts(w, err);
     if (!rc) rc = session_open_file(&w->s, w->cx, &w->setup.session, err);
@@ -300,6 +342,7 @@ int run_streams(cli *cx, const run_options *o, stretto_error *err) {
     free(w.kept);
     free(w.spans);
     cli_prompts_free(&w.prompts);
+    st_sink_close(w.summary);
     run_setup_close(&w.setup);
     session_close(&w.s);
     return rc;

@@ -50,6 +50,48 @@ void st_costs_free(st_costs *costs) {
     *costs = (st_costs){0};
 }
 
+/* memories has room for n_units of the new table, which may be fewer than the old one has memories. */
+static void take_memory(st_costs *out, uint32_t to, const st_costs *costs, uint32_t from) {
+    uint32_t old = costs->units[from].memory, m = 0;
+    if (old == ST_COST_NONE) return;
+    while (m < out->n_memories && strcmp(out->memories[m].name, costs->memories[old].name) != 0) m++;
+    if (m == out->n_memories) out->memories[out->n_memories++] = costs->memories[old];
+    out->units[to].memory = m;
+}
+
+/* What the table says of unit x beside y. */
+static int copy_pair(st_costs *out, uint32_t to, const st_costs *costs, uint32_t from, stretto_error *err) {
+    size_t works = (size_t)ST_WORKS * ST_WORKS, n = (size_t)costs->n_chunks * ST_WORKS;
+    out->transfers[to] = costs->transfers[from];
+    memcpy(&out->slowdowns[to * works], &costs->slowdowns[from * works], works * sizeof *out->slowdowns);
+    if (!costs->chunk_slowdowns[from]) return STRETTO_OK;
+    out->chunk_slowdowns[to] = malloc(n * n * sizeof(float));
+    if (!out->chunk_slowdowns[to]) return st_fail_memory(err, "slowdowns of chunks", n * n * sizeof(float));
+    memcpy(out->chunk_slowdowns[to], costs->chunk_slowdowns[from], n * n * sizeof(float));
+    return STRETTO_OK;
+}
+
+int st_costs_of(st_costs *out, const st_costs *costs, const uint32_t *units, uint32_t n, stretto_error *err) {
+    int code = st_costs_create(out, costs->n_chunks, n, err);
+    if (code) return code;
+    memcpy(out->title, costs->title, sizeof out->title);
+    memcpy(out->chunks, costs->chunks, costs->n_chunks * sizeof *out->chunks);
+    memcpy(out->acceptance, costs->acceptance, sizeof out->acceptance);
+    out->host = costs->host;
+    out->depth = costs->depth;
+    for (uint32_t x = 0; x < n && !code; x++) {
+        out->units[x] = costs->units[units[x]];
+        take_memory(out, x, costs, units[x]);
+        for (uint32_t c = 0; c < costs->n_chunks; c++)
+            memcpy(st_costs_curve(out, c, x, ST_WORK_DECODE), st_costs_curve(costs, c, units[x], ST_WORK_DECODE),
+                   ST_WORKS * sizeof *out->curves);
+        for (uint32_t y = 0; y < n && !code; y++)
+            code = copy_pair(out, x * n + y, costs, units[x] * costs->n_units + units[y], err);
+    }
+    if (code) st_costs_free(out);
+    return code;
+}
+
 uint32_t st_costs_unit(const st_costs *costs, const char *name) {
     for (uint32_t u = 0; u < costs->n_units; u++) {
         if (strcmp(costs->units[u].name, name) == 0) return u;
@@ -107,6 +149,22 @@ double st_cost_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, enum st_
     if (work == ST_WORK_DECODE) return curve_at(decode, none, tokens);
     const st_cost_curve *prefill = st_costs_curve(costs, chunk, unit, ST_WORK_PREFILL);
     return prefill->n ? curve_at(prefill, one, tokens) : curve_at(decode, none, tokens);
+}
+
+enum st_work st_cost_call_work(const st_cost_call *call) {
+    return call->n_prompt > 0 ? ST_WORK_PREFILL : ST_WORK_DECODE;
+}
+
+enum st_work st_cost_call_beside(const st_cost_call *call) {
+    return call->n_prompt == 0 && call->tokens > 1 ? ST_WORK_BATCH : st_cost_call_work(call);
+}
+
+double st_cost_call_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, const st_cost_call *call) {
+    double ns = st_cost_ns(costs, chunk, unit, st_cost_call_work(call), call->tokens);
+    if (call->n_prompt == 0 || call->wanted == 0 || chunk + 1 != costs->n_chunks) return ns;
+    double head = st_cost_ns(costs, chunk, unit, ST_WORK_DECODE, call->wanted) -
+                  st_cost_ns(costs, chunk, unit, ST_WORK_PREFILL, call->wanted);
+    return head > 0 ? ns + head : ns;
 }
 
 double st_cost_draft_read_ns(const st_costs *costs, uint32_t unit, uint32_t tokens) {

@@ -6,12 +6,14 @@
 #define ST_PLAN_COST_H
 
 #include "plan/schedule.h"
+#include "json/read.h"
 
 #define ST_COSTS_SCHEMA "stretto-costs/1"
 #define ST_COST_POINTS_MAX 32
 #define ST_COST_TOKENS_MAX 4096
 #define ST_COST_CORES_MAX 256
 #define ST_COST_NONE UINT32_MAX
+#define ST_COST_LEAST_RATE 0.05 /* a table may say that a neighbour speeds work up; not twentyfold */
 
 enum st_work {
     ST_WORK_DECODE,  /* rows whose logits are wanted: one for each stream of a call, or a draft to verify */
@@ -89,6 +91,8 @@ typedef struct st_costs {
  * are no or too many chunks or units, STRETTO_E_MEMORY. Owned by the caller: st_costs_free. */
 int st_costs_create(st_costs *costs, uint32_t n_chunks, uint32_t n_units, stretto_error *err);
 void st_costs_free(st_costs *costs); /* zeroed memory is fine */
+/* The same table for some of its units: units[n], each once. As st_costs_create; *out is the caller's. */
+int st_costs_of(st_costs *out, const st_costs *costs, const uint32_t *units, uint32_t n, stretto_error *err);
 
 /* Index by name, or ST_COST_NONE. */
 uint32_t st_costs_unit(const st_costs *costs, const char *name);
@@ -103,6 +107,17 @@ bool st_cost_curve_add(st_cost_curve *curve, uint32_t tokens, double ns);
  * origin where there is one. A prefill of fewer tokens than its first point lies between that and a decode of one.
  * 0: unknown. Without the unit's dispatch_ns. */
 double st_cost_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, enum st_work work, uint32_t tokens);
+
+/* What is in a call: rows, those of prompts among them, and those whose logits are wanted. */
+typedef struct st_cost_call {
+    uint32_t tokens, n_prompt, wanted;
+} st_cost_call;
+
+/* Rows of prompts and of decoding streams that share a call cost what a prompt's do, and what the head adds for those
+ * that are wanted. beside: which of the table's slowdowns are the call's. */
+enum st_work st_cost_call_work(const st_cost_call *call);
+enum st_work st_cost_call_beside(const st_cost_call *call);
+double st_cost_call_ns(const st_costs *costs, uint32_t chunk, uint32_t unit, const st_cost_call *call);
 
 /* A draft model's time for a prompt of so many tokens on a unit. What is not known is taken to be as many times that of
  * one token as it is for the model itself there, or else as there are tokens. */
@@ -138,6 +153,9 @@ int st_costs_fit(const st_costs *costs, const st_schedule *schedule, uint64_t to
  * expected and found; *costs needs no freeing then. */
 int st_costs_parse(st_costs *costs, const char *text, size_t len, stretto_error *err);
 int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_error *err);
+
+/* Reads a table that is part of another document; in->code tells. *out needs no freeing after a failure. */
+void st_costs_read(st_json_in *in, const st_json_value *object, st_costs *out);
 
 /* The JSON form; the caller's reference. NULL when memory is out. */
 json_t *st_costs_json(const st_costs *costs);

@@ -141,9 +141,10 @@ static void read_streams(reader *r, const st_json_value *top) {
 }
 
 static void read_schedule(reader *r, const st_json_value *top) {
-    static const char *const keys[] = {
-        "schema",    "kind",        "model",       "units",       "chunks", "streams",   "batch",    "micro_batch",
-        "pipelined", "prompt_unit", "speculation", "host_beside", "note",   "predicted", "workload", NULL};
+    static const char *const keys[] = {"schema",      "kind",        "model",       "units",     "chunks",
+                                       "streams",     "batch",       "micro_batch", "pipelined", "prompt_unit",
+                                       "speculation", "host_beside", "note",        "predicted", "workload",
+                                       "costs",       NULL};
     static const char *const schemas[] = {ST_SCHEDULE_SCHEMA, NULL};
     st_json_word(&r->in, top, "schema", schemas);
     st_json_only(&r->in, top, keys);

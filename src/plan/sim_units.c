@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_RATE 0.05 /* a table may say that a neighbour speeds work up; not twentyfold */
-
 void sim_units_init(sim *s, const uint32_t *unit_of) {
     s->n_units = s->schedule->n_units;
     s->free_call = SIM_NONE;
@@ -97,24 +95,20 @@ static void heap_remove(sim *s, uint32_t unit) {
 
 static double slowness(const sim_unit *unit) {
     double slow = 1 + unit->excess;
-    return slow > LEAST_RATE ? slow : LEAST_RATE;
+    return slow > ST_COST_LEAST_RATE ? slow : ST_COST_LEAST_RATE;
 }
 
-/* Rows of prompts and of decoding streams that share a call cost what a prompt's do. */
-static enum st_work work_of(const sim_call *call) {
-    return call->n_prompt > 0 ? ST_WORK_PREFILL : ST_WORK_DECODE;
-}
-
-static enum st_work work_beside(const sim_call *call) {
-    return call->n_prompt == 0 && call->tokens > 1 ? ST_WORK_BATCH : work_of(call);
+static st_cost_call rows_of(const sim_call *call) {
+    return (st_cost_call){call->tokens, call->n_prompt, call->wanted};
 }
 
 /* How much more time unit u's work takes while v works: 0, none. */
 static double excess_beside(const sim *s, uint32_t u, uint32_t v) {
     if (s->options->slowdown > 0) return s->options->slowdown - 1;
     const sim_call *a = &s->calls[s->units[u].call], *b = &s->calls[s->units[v].call];
-    return st_cost_slowdown(s->costs, s->units[u].table, a->chunk, work_beside(a), s->units[v].table, b->chunk,
-                            work_beside(b)) -
+    st_cost_call x = rows_of(a), y = rows_of(b);
+    return st_cost_slowdown(s->costs, s->units[u].table, a->chunk, st_cost_call_beside(&x), s->units[v].table, b->chunk,
+                            st_cost_call_beside(&y)) -
            1;
 }
 
@@ -171,13 +165,8 @@ static uint32_t record(sim *s, uint32_t u, const sim_call *call, uint32_t cause)
 /* ---- running ---- */
 
 static double chunk_ns(const sim *s, uint32_t table, const sim_call *call) {
-    uint32_t c = call->chunk, wanted = call->wanted;
-    double ns = st_cost_ns(s->costs, c, table, work_of(call), call->tokens);
-    if (call->n_prompt == 0 || wanted == 0 || c + 1 != s->costs->n_chunks) return ns;
-    /* What the head adds for rows whose logits are wanted. */
-    double head = st_cost_ns(s->costs, c, table, ST_WORK_DECODE, wanted) -
-                  st_cost_ns(s->costs, c, table, ST_WORK_PREFILL, wanted);
-    return head > 0 ? ns + head : ns;
+    st_cost_call rows = rows_of(call);
+    return st_cost_call_ns(s->costs, call->chunk, table, &rows);
 }
 
 /* Tokens that a call is sure to give. */

@@ -12,12 +12,15 @@ static void add_station(st_lineup *lineup, st_streams_options *o, bool reads, bo
     lineup->stations[i] = (st_station_options){.units = lineup->units[i], .reads = reads, .decodes = decodes};
 }
 
+/* A handover's first station only reads prompts. */
+uint32_t st_schedule_station_unit(const st_schedule *s, uint32_t station, uint32_t chunk) {
+    return st_schedule_unit(s, chunk, s->kind == ST_SCHEDULE_HANDOVER && station == 0, station);
+}
+
 /* Station i has its chunks where the schedule's chunks decode (or, when it only reads, read prompts). */
 static void place_chunks(const st_schedule *s, st_unit *const *units, st_lineup *lineup, uint32_t n_stations) {
-    for (uint32_t i = 0; i < n_stations; i++) {
-        bool prompts = !lineup->stations[i].decodes;
-        for (uint32_t c = 0; c < s->n_chunks; c++) lineup->units[i][c] = units[st_schedule_unit(s, c, prompts, i)];
-    }
+    for (uint32_t i = 0; i < n_stations; i++)
+        for (uint32_t c = 0; c < s->n_chunks; c++) lineup->units[i][c] = units[st_schedule_station_unit(s, i, c)];
 }
 
 static void add_stations(const st_schedule *s, st_lineup *lineup, st_streams_options *o) {

@@ -19,4 +19,7 @@ typedef struct st_lineup {
 int st_schedule_lineup(const st_schedule *schedule, uint32_t n_chunks, st_unit *const *units, st_lineup *lineup,
                        st_streams_options *options, stretto_error *err);
 
+/* The schedule's unit on which a station of that lineup has a chunk. */
+uint32_t st_schedule_station_unit(const st_schedule *schedule, uint32_t station, uint32_t chunk);
+
 #endif

@@ -71,7 +71,8 @@ typedef struct st_job_result {
 /* A pass that is done. */
 typedef struct st_pass_seen {
     uint32_t station, job;             /* job: of its first stream */
-    uint32_t n_rows, n_prompt;         /* rows of the pass, and those of prompts among them */
+    uint32_t n_rows, n_prompt;         /* rows of the pass, and those of prompts among them, */
+    uint32_t n_wanted;                 /* and those whose logits are wanted */
     const uint64_t *start_ns, *end_ns; /* [n_chunks] of each chunk, on its unit's clock */
 } st_pass_seen;
 

@@ -197,6 +197,7 @@ static void show(const st_streams *e, const st_flight *f) {
     st_pass_seen seen = {.station = (uint32_t)(f->station - e->stations),
                          .job = f->shares[0].slot->index,
                          .n_rows = st_pass_rows(f->pass),
+                         .n_wanted = st_pass_wanted(f->pass),
                          .start_ns = start,
                          .end_ns = end};
     for (uint32_t i = 0; i < f->n_shares; i++) seen.n_prompt += f->shares[i].prompt ? f->shares[i].n_rows : 0;

@@ -65,8 +65,32 @@ class Plan(support.CommandTest):
         self.assertEqual(schedule["kind"], "batched")
         self.assertEqual(schedule["units"], ["cpu:0+1"])
         self.assertEqual(schedule["streams"], 4)
+        costs = schedule.pop("costs")
         best = dict(got["schedules"][0]["schedule"], predicted=got["schedules"][0]["predicted"], workload=got["workload"])
         self.assertEqual(schedule, best)
+        self.assertEqual([u["name"] for u in costs["units"]], ["cpu:0+1"])
+        again = self.done_json("plan", "--costs", self.write(costs), "--for", "throughput", "-p", 4, "-n", 16)
+        self.assertEqual(again["schedules"][0]["predicted"], schedule["predicted"])
+
+    def test_costs_that_a_run_would_not_read_are_left_out(self):
+        path = os.path.join(self.folder.name, "best.json")
+        names = [str(c + 1) for c in range(64)]
+        table = dict(TABLE, chunks=[{"name": name} for name in names], slowdowns=[])
+        table["costs"] = [{"chunk": c, "unit": u, "decode_ns": 1e6} for c in names for u in ("cpu:0", "cpu:1")]
+        table["slowdowns"] = [
+            {"unit": "cpu:0", "beside": "cpu:1", "chunk": a, "beside_chunk": b, "slowdown": 1.5 + int(a) / 9 + int(b) / 99}
+            for a in names
+            for b in names
+        ]
+        words = ["plan", "--costs", self.write(table), "--streams", 2, "--for", "throughput", "-p", 4, "-n", 4, "-o", path]
+        result = support.run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"without its costs", result.stderr)
+        with open(path, encoding="utf-8") as file:
+            schedule = json.load(file)
+        self.assertEqual(len(schedule["units"]), 2)
+        self.assertNotIn("costs", schedule)
+        self.assertIn("predicted", schedule)
 
     def test_memory_is_honoured(self):
         table = dict(TABLE, memories=[{"name": "host", "bytes": 5000}])  # 4000 of weights, 40 a token

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -152,6 +153,18 @@ SCHEDULES_OF_TWO = [
 ]
 
 
+def costs_of(of):
+    """A table for the schedule's units, in which each chunk takes a second, whatever the call has."""
+    chunks = [str(c + 1) for c in range(4)]
+    second = [[1, 1e9], [256, 1e9]]
+    return {
+        "schema": "stretto-costs/1",
+        "chunks": [{"name": c} for c in chunks],
+        "units": [{"name": u} for u in of["units"]],
+        "costs": [{"chunk": c, "unit": u, "decode_ns": second, "prefill_ns": second} for c in chunks for u in of["units"]],
+    }
+
+
 class Schedules(support.CommandTest):
     def with_schedule(self, text, *options, jobs=None, model=LLAMA):
         """Words and input of a run with this schedule."""
@@ -207,6 +220,110 @@ class Schedules(support.CommandTest):
         many = dict(schedule("batched", [A] * 4, streams=3), predicted=one["predicted"], workload=one["workload"])
         self.assertNotIn("predicted", said(many, alike, "--streams", "2"))
 
+    def account(self, of, jobs, *options):
+        """What a run says on standard error, and the rates of its summary."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            words, text = self.with_schedule(of, "--summary", path, *options, jobs=jobs)
+            result = support.run(*words, stdin=text)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(path, encoding="utf-8") as file:
+                summary = json.load(file)
+        self.assertEqual(summary["schema"], "stretto-run/1")
+        self.assertEqual(summary["prompts"], len(jobs))
+        self.assertEqual(summary["schedule"]["kind"], of["kind"])
+        return result.stderr.decode(), summary["rates"]
+
+    def test_how_much_of_the_difference_the_steps_are(self):
+        alike = [{"id": i, "prompt": "the cat sat on a mat", "n": 8} for i in range(3)]
+        tokens = len(self.ids("tokenize", "-m", LLAMA, "-p", alike[0]["prompt"], "--bos"))
+        planned = {
+            "predicted": {"tokens_per_s": 1.0, "ttft_ns": 1e9, "prefill_tokens_per_s": 1},
+            "workload": {"streams": 3, "prompt_tokens": tokens, "generated_tokens": 8},
+        }
+        steps = r"steps took ([\d.]+) times as long as planned, those of prompts ([\d.]+)\n"
+        rest = r"stretto: the rest: ([\d.]+) for tokens/s, [\d.]+ for prompts, ([\d.]+) for the first token\n"
+        schedules = [schedule("serial", [A] * 4), schedule("batched", [A] * 4, streams=3)]
+        if CORES > 1:
+            schedules += [
+                schedule("staged", [A, A, B, B], streams=3, pipelined=True),
+                schedule("placed", [A, A, A, B], pipelined=True, micro_batch=2),
+                schedule("replicas", [A, B], streams=2),
+                schedule("handover", [A] * 4, prompt_unit=B, units=[A, B], streams=2),
+            ]
+        for one in schedules:
+            with self.subTest(schedule=one):
+                text, rates = self.account(dict(one, **planned, costs=costs_of(one)), alike)
+                said, left = re.search(steps, text), re.search(rest, text)
+                self.assertTrue(said and left, text)
+                for line in text.splitlines():
+                    if "steps took" in line or "the rest" in line:
+                        self.assertLessEqual(len(re.sub(r"[\d.]+", "0.00", line)), 80)
+                factors, measured = rates["steps_over_planned"], rates["measured"]
+                self.assertAlmostEqual(float(said[1]), factors["decode"], delta=0.006)
+                self.assertAlmostEqual(float(said[2]), factors["prefill"], delta=0.006)
+                self.assertEqual([u["unit"] for u in factors["units"]], one["units"])
+                # A chunk was to take a second; what it took is all that the simulation knows, without any host.
+                self.assertTrue(0 < factors["decode"] < 0.2 and 0 < factors["prefill"] < 0.2, factors)
+                again = rates["predicted_with_steps"]
+                self.assertAlmostEqual(float(left[1]), measured["tokens_per_s"] / again["tokens_per_s"], delta=0.006)
+                if len(one["units"]) == 1:
+                    self.assertGreater(again["tokens_per_s"], measured["tokens_per_s"])
+                    self.assertLess(again["ttft_ns"], measured["ttft_ns"])
+
+    def test_why_steps_are_not_compared(self):
+        alike = [{"id": i, "prompt": "the cat sat on a mat", "n": 8} for i in range(3)]
+        tokens = len(self.ids("tokenize", "-m", LLAMA, "-p", alike[0]["prompt"], "--bos"))
+        one = schedule("serial", [A] * 4)
+        one["predicted"] = {"tokens_per_s": 1.0, "ttft_ns": 1e9}
+        one["workload"] = {"streams": 3, "prompt_tokens": tokens, "generated_tokens": 8}
+        other = costs_of(one)
+        other["units"][0]["name"] = "npu"
+        other["costs"] = [dict(c, unit="npu") for c in other["costs"]]
+        draft = {"speculation": {"draft": "lookup", "longest": 4}}
+        full = dict(costs_of(one), memories=[{"name": "m", "bytes": 5}])
+        full["units"] = [dict(full["units"][0], memory="m")]
+        full["chunks"] = [dict(c, weight_bytes=9) for c in full["chunks"]]
+        cases = [
+            (one, 'the schedule has no "costs"'),
+            (dict(one, costs=other), "of other units or chunks"),
+            (dict(one, costs=full), "too little memory"),
+            (dict(one, costs=costs_of(one), **draft), "depends on the text"),
+        ]
+        for of, why in cases:
+            text, rates = self.account(of, alike)
+            self.assertRegex(text, "measured over predicted: .*\n.*steps are not compared: .*" + why)
+            self.assertIn(why, rates["steps_not_compared"])
+            self.assertNotIn("predicted_with_steps", rates)
+        text, rates = self.account(dict(one, costs=costs_of(one)), alike[:2])
+        self.assertIn("predicted for 3 prompts", rates["not_compared"])
+        self.assertNotIn("steps", text)
+
+    def test_the_account_of_one_prompt(self):
+        one = schedule("serial", [A] * 4)
+        tokens = len(self.ids("tokenize", "-m", LLAMA, "-p", "the cat sat", "--bos"))
+        one["predicted"] = {"tokens_per_s": 1.0, "ttft_ns": 1e9, "prefill_tokens_per_s": 1}
+        one["workload"] = {"streams": 1, "prompt_tokens": tokens, "generated_tokens": 8}
+        one["costs"] = costs_of(one)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(one, file)
+            file.flush()
+            words = ["run", "-m", LLAMA, "-p", "the cat sat", "-n", 8, "--ignore-eos", "--schedule", file.name, "--json"]
+            rates = self.done_json(*words)["rates"]
+        self.assertEqual(rates["predicted"]["ttft_ns"], 1e9)
+        self.assertGreater(rates["predicted_with_steps"]["tokens_per_s"], rates["measured"]["tokens_per_s"])
+        self.assertLess(rates["steps_over_planned"]["decode"], 0.2)
+
+    def test_a_summary_is_for_prompts_and_must_be_writable(self):
+        result = support.run("run", "-m", LLAMA, "-p", "hello", "--summary", "x.json")
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn(b"--summary is for --prompts", result.stderr)
+        words = ["run", "-m", LLAMA, "--prompts", "-", "--summary", "/nowhere/x.json"]
+        result = support.run(*words, stdin=lines(prompts(2)))
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn(b"/nowhere/x.json", result.stderr)
+        self.assertEqual(result.stdout, b"")
+
     def test_auto(self):
         jobs = lines(prompts(6))
         result = support.run("run", "-m", LLAMA, "--prompts", "-", "--schedule", "auto", "--verify", stdin=jobs)
@@ -219,7 +336,8 @@ class Schedules(support.CommandTest):
         result = support.run(
             "run", "-m", LLAMA, "--prompts", "-", "--schedule", "auto", "--streams", "2", "--ignore-eos", stdin=alike
         )
-        self.assertIn("measured over predicted: ", result.stderr.decode())
+        for said in ("measured over predicted: ", "steps took ", "the rest: "):
+            self.assertIn(said, result.stderr.decode())
 
     def test_streams_of_the_command_line_win(self):
         words, jobs = self.with_schedule(schedule("batched", [A] * 4, streams=2), "--streams", "5")
@@ -242,6 +360,9 @@ class Schedules(support.CommandTest):
             (dict(good, predicted=3), ["predicted"]),
             (dict(good, predicted={"ttft_ns": 1e300}), ["predicted.ttft_ns"]),
             (dict(good, workload={"streams": 0}), ["workload.streams"]),
+            (dict(good, costs=[]), ["costs"]),
+            (dict(good, costs={"schema": "stretto-costs/1"}), ["costs", "chunks"]),
+            (dict(good, costs=dict(costs_of(good), unit=[])), ["costs", '"unit"', '"units"']),
             (dict(good, streams=0), ["streams"]),
             (
                 schedule("serial", [A] * 4, host_beside=True, speculation={"draft": "lookup", "longest": 4}),
