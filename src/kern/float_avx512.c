@@ -3,7 +3,7 @@
 #include "kern/matmul_avx512.h"
 #include "kern/vec_avx512.h"
 
-enum { MOST_TOKENS = 6 };
+enum { MOST_TOKENS = 6, STRIPS = 1 };
 
 typedef __m512 column;
 
@@ -26,6 +26,10 @@ ST_INLINE column add_product(column sum, column w, const float *x) {
 }
 ST_INLINE void store_sums(float *y, column even, column odd) {
     _mm512_storeu_ps(y, _mm512_add_ps(even, odd));
+}
+
+ST_INLINE void fetch_pair(const uint8_t *p, int bytes) {
+    fetch_ahead(p, bytes);
 }
 
 #include "kern/vec_products.inc"

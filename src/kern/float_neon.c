@@ -2,7 +2,7 @@
  * Products of float matrices with NEON, for all tables of arm64: see vec_products.inc. */
 #include "kern/vec_neon.h"
 
-enum { MOST_TOKENS = 3 };
+enum { MOST_TOKENS = 3, STRIPS = 1 };
 
 /* Sixteen rows. */
 typedef struct column {
@@ -47,6 +47,9 @@ ST_INLINE void store_sums(float *y, column even, column odd) {
 ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
     (void)p;
     (void)bytes;
+}
+ST_INLINE void fetch_pair(const uint8_t *p, int bytes) {
+    fetch_ahead(p, bytes);
 }
 
 #include "kern/vec_products.inc"

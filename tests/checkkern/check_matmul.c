@@ -177,6 +177,8 @@ void check_matmul(check *c) {
         const uint32_t unit = format->tile_cols;
         for (uint32_t n = 1; n <= ST_PANEL; n++)
             check_product(c, format, 1 + random_below(c, 50), unit * (1 + random_below(c, unit == 256 ? 3 : 20)), n);
+        for (uint32_t strips = 1; strips <= 9; strips++) /* which are read several in turns, and some that are left */
+            check_product(c, format, ST_STRIP * strips - random_below(c, ST_STRIP), unit * (1 + random_below(c, 9)), 1);
         check_product(c, format, 16, unit, 1);
         check_product(c, format, 33, unit, ST_PANEL);
         check_product(c, format, 48, unit == 256 ? 1536 : 1536 + 2 * unit, 5);
