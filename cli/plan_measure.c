@@ -280,7 +280,8 @@ static int note_lane(const plan_meter *m, uint32_t u, st_costs *out, stretto_err
     uint32_t gaps = m->s->n_chunks > 1 ? m->s->n_chunks - 1 : 1;
     double between = plan_samples_mean(&lane->between) / gaps, gap = plan_samples_mean(&lane->gap);
     out->units[u].dispatch_ns = between > 0 ? between : 0;
-    out->host.choose_ns += gap > 0 ? gap / m->s->lanes.n : 0;
+    out->units[u].choose_ns = gap > 0 ? gap : 0;
+    out->host.choose_ns += out->units[u].choose_ns / m->s->lanes.n;
     return STRETTO_OK;
 }
 

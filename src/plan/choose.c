@@ -327,9 +327,15 @@ static void add_reasons(chooser *c) {
     add_impossible(c, &s, "several streams: staged, batched, replicas", "there is one stream; --streams 4 makes four");
 }
 
+static bool host_has_work(const st_costs *costs) {
+    bool chooses = false;
+    for (uint32_t u = 0; u < costs->n_units; u++) chooses = chooses || st_cost_choose_ns(costs, u) > 0;
+    return chooses || costs->host.text_ns > 0;
+}
+
 /* The best schedules again, with the host's work beside the next steps. */
 static void add_host_beside(chooser *c) {
-    if (!(c->costs->host.choose_ns + c->costs->host.text_ns > 0)) return;
+    if (!host_has_work(c->costs)) return;
     st_schedule best[BESIDE_ROWS];
     unsigned n = 0;
     double after = -1;

@@ -32,7 +32,10 @@ int st_costs_create(st_costs *costs, uint32_t n_chunks, uint32_t n_units, strett
         bool batch = i % ST_WORKS == ST_WORK_BATCH || i / ST_WORKS % ST_WORKS == ST_WORK_BATCH;
         costs->slowdowns[i] = batch ? 0 : 1;
     }
-    for (uint32_t u = 0; u < n_units; u++) costs->units[u].memory = ST_COST_NONE;
+    for (uint32_t u = 0; u < n_units; u++) {
+        costs->units[u].memory = ST_COST_NONE;
+        costs->units[u].choose_ns = -1;
+    }
     for (unsigned i = 0; i < ST_DRAFTS; i++) costs->acceptance[i] = -1;
     return STRETTO_OK;
 }
@@ -179,6 +182,11 @@ double st_cost_draft_read_ns(const st_costs *costs, uint32_t unit, uint32_t toke
         prompt += st_cost_ns(costs, c, unit, ST_WORK_PREFILL, tokens);
     }
     return u->draft_ns * (known ? prompt / token : tokens);
+}
+
+double st_cost_choose_ns(const st_costs *costs, uint32_t unit) {
+    double own = costs->units[unit].choose_ns;
+    return own >= 0 ? own : costs->host.choose_ns;
 }
 
 /* ---- slowdowns ---- */

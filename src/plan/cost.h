@@ -53,6 +53,7 @@ typedef struct st_cost_unit {
     uint32_t n_threads;   /* 0: not a lane */
     uint32_t memory;      /* index; ST_COST_NONE: its own without a limit. Units of one memory share weights */
     double dispatch_ns;   /* added to each chunk's call */
+    double choose_ns;     /* as the host's, of calls that end here; negative: the host's */
     double draft_ns;      /* a draft model's time for one token; 0: none runs there */
     double draft_read_ns; /* its time for a token of a prompt; 0: see st_cost_draft_read_ns */
 } st_cost_unit;
@@ -65,7 +66,7 @@ typedef struct st_cost_transfer {
 
 /* Host work between the last chunk of a call and the next step of its streams. */
 typedef struct st_cost_host {
-    double choose_ns; /* for each call: noticing its end, and starting the next one */
+    double choose_ns; /* for each call: noticing its end, and starting the next one; where its unit has none */
     double text_ns;   /* for each token: choosing it, making text of it and handing it on */
     double lookup_ns; /* for each call: finding a draft */
 } st_cost_host;
@@ -130,6 +131,9 @@ double st_cost_slowdown(const st_costs *costs, uint32_t x, uint32_t a, enum st_w
 int st_cost_set_slowdown(st_costs *costs, uint32_t x, uint32_t a, enum st_work a_work, uint32_t y, uint32_t b,
                          enum st_work b_work, double slowdown, stretto_error *err);
 double *st_cost_unit_slowdown(const st_costs *costs, uint32_t x, enum st_work x_work, uint32_t y, enum st_work y_work);
+
+/* Noticing the end of a call whose last chunk is on the unit, and starting the next one. */
+double st_cost_choose_ns(const st_costs *costs, uint32_t unit);
 
 bool st_costs_share_core(const st_costs *costs, uint32_t x, uint32_t y);
 

@@ -101,8 +101,8 @@ static void read_unit_memory(reader *r, const st_json_value *item, st_cost_unit 
 }
 
 static void read_units(reader *r, const st_json_value *list) {
-    static const char *const keys[] = {"name",        "cores",    "threads",       "memory",
-                                       "dispatch_ns", "draft_ns", "draft_read_ns", NULL};
+    static const char *const keys[] = {"name",      "cores",    "threads",       "memory", "dispatch_ns",
+                                       "choose_ns", "draft_ns", "draft_read_ns", NULL};
     for (uint32_t u = 0; u < r->out->n_units && !r->in->code; u++) {
         st_cost_unit *unit = &r->out->units[u];
         st_json_value item = st_json_item(r->in, list, u, JSON_OBJECT);
@@ -115,6 +115,7 @@ static void read_units(reader *r, const st_json_value *list) {
         if (st_json_has(&item, "threads"))
             unit->n_threads = (uint32_t)st_json_integer(r->in, &item, "threads", 1, UINT16_MAX);
         unit->dispatch_ns = maybe_ns(r, &item, "dispatch_ns");
+        if (st_json_has(&item, "choose_ns")) unit->choose_ns = maybe_ns(r, &item, "choose_ns");
         unit->draft_ns = maybe_ns(r, &item, "draft_ns");
         unit->draft_read_ns = maybe_ns(r, &item, "draft_read_ns");
     }

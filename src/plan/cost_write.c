@@ -29,6 +29,7 @@ static json_t *units_json(const st_costs *costs) {
         if (unit->memory != ST_COST_NONE)
             st_json_set(&object, "memory", st_json_text(costs->memories[unit->memory].name));
         st_json_set(&object, "dispatch_ns", st_json_real(unit->dispatch_ns));
+        if (unit->choose_ns >= 0) st_json_set(&object, "choose_ns", st_json_real(unit->choose_ns));
         if (unit->draft_ns > 0) st_json_set(&object, "draft_ns", st_json_real(unit->draft_ns));
         if (unit->draft_read_ns > 0) st_json_set(&object, "draft_read_ns", st_json_real(unit->draft_read_ns));
         st_json_append(&list, object);

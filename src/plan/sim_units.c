@@ -178,12 +178,17 @@ static double draft_ns(const sim *s, uint32_t table, const sim_call *call) {
     return call->n_prompt ? st_cost_draft_read_ns(s->costs, table, call->n_prompt) : s->costs->units[table].draft_ns;
 }
 
-static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
+/* Of a call whose last chunk has ended. */
+static double host_ns(const sim *s, const sim_call *call) {
     const st_cost_host *host = &s->costs->host;
-    if (u == s->n_units) {
-        double lookup = s->schedule->draft == ST_DRAFT_LOOKUP ? host->lookup_ns : 0;
-        return host->choose_ns + lookup + tokens_given(call) * host->text_ns;
-    }
+    const sim_station *station = &s->stations[call->station];
+    uint32_t last = st_schedule_unit(s->schedule, call->chunk, !station->decodes, station->replica);
+    double lookup = s->schedule->draft == ST_DRAFT_LOOKUP ? host->lookup_ns : 0;
+    return st_cost_choose_ns(s->costs, s->units[last].table) + lookup + tokens_given(call) * host->text_ns;
+}
+
+static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
+    if (u == s->n_units) return host_ns(s, call);
     const st_cost_unit *unit = &s->costs->units[s->units[u].table];
     double ns =
         call->what == ST_SIM_DRAFT ? draft_ns(s, s->units[u].table, call) : chunk_ns(s, s->units[u].table, call);

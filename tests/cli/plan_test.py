@@ -237,6 +237,9 @@ class Plan(support.CommandTest):
         for entry in got["costs"]["costs"]:
             self.assertEqual([p[0] for p in entry["decode_ns"]], [1, 2, 4, 8])
             self.assertEqual([p[0] for p in entry["prefill_ns"]], [1, 8])  # no call has more than the prompt
+        own = [unit["choose_ns"] for unit in got["costs"]["units"]]
+        self.assertGreater(min(own), 0)
+        self.assertAlmostEqual(got["costs"]["host"]["choose_ns"] / (sum(own) / len(own)), 1)
         again = self.done_json("plan", "--costs", path, "-p", 8, "-n", 8)
         self.assertEqual(again["reason"], got["reason"])
         self.assertEqual(again["costs"], got["costs"])

@@ -127,6 +127,12 @@ static void host_work_beside_is_tried_for_the_best(void **state) {
     assert_float_equal(choice.rows[0].score, (1350 + 31 * 1200) / 32.0f, 1e-2);
     assert_float_equal(choice.rows[1].score, 1350, 1e-6);
     st_choice_free(&choice);
+    costs.host = (st_cost_host){0};
+    costs.units[2].choose_ns = 150; /* the same, of the best unit alone */
+    choice = choose(&costs, (st_workload){1, 1, 32}, ST_GOAL_LATENCY);
+    assert_string_equal(choice.rows[0].title, "threads of u2, host work beside");
+    assert_float_equal(choice.rows[1].score, 1350, 1e-6);
+    st_choice_free(&choice);
     st_costs_free(&costs);
 }
 

@@ -9,7 +9,8 @@ static const char table[] =
     "              {\"name\": \"2\", \"layers\": [4, 7], \"weight_bytes\": 3000, \"kv_bytes_per_token\": 20}],"
     " \"memories\": [{\"name\": \"host\", \"bytes\": 100000}],"
     " \"units\": [{\"name\": \"cpu:0\", \"cores\": [0], \"threads\": 1, \"memory\": \"host\", \"dispatch_ns\": 5},"
-    "             {\"name\": \"cpu:0-1\", \"cores\": [0, 1], \"memory\": \"host\"}, {\"name\": \"npu\", \"draft_ns\": "
+    "             {\"name\": \"cpu:0-1\", \"cores\": [0, 1], \"memory\": \"host\"}, {\"name\": \"npu\", \"choose_ns\": "
+    "0, \"draft_ns\": "
     "7, \"draft_read_ns\": 2}],"
     " \"costs\": [{\"chunk\": \"1\", \"unit\": \"cpu:0\", \"decode_ns\": [[1, 100], [5, 140]], \"prefill_ns\": [[64, "
     "730]]},"
@@ -54,6 +55,8 @@ static void check_table(const st_costs *costs) {
     assert_float_equal(costs->units[2].draft_ns, 7, 1e-9);
     assert_float_equal(st_cost_draft_read_ns(costs, 2, 30), 60, 1e-9);
     assert_float_equal(costs->host.choose_ns, 11, 1e-9);
+    assert_float_equal(st_cost_choose_ns(costs, 0), 11, 1e-9); /* the host's */
+    assert_float_equal(st_cost_choose_ns(costs, 2), 0, 1e-9);
 }
 
 static void a_table_by_hand_is_read_and_written(void **state) {
@@ -77,6 +80,8 @@ static void nonsense_is_refused_with_its_reason(void **state) {
         const char *from, *to, *reason;
     } cases[] = {
         {"\"slowdowns\"", "\"slowdown\"", "unknown key \"slowdown\"; did you mean \"slowdowns\"?"},
+        {"\"choose_ns\": 0", "\"chose_ns\": 0", "unknown key \"chose_ns\"; did you mean \"choose_ns\"?"},
+        {"\"choose_ns\": 0", "\"choose_ns\": -1", "units[2].choose_ns: expected a number from 0"},
         {"\"chunk\": \"2\"", "\"chunk\": \"3\"", "costs[1].chunk: no \"3\" is known"},
         {"\"name\": \"2\"", "\"name\": \"1\"", "chunks[1]: chunk \"1\" is listed twice"},
         {"[5, 140]", "[0, 140]", "costs[0].decode_ns[1][0]: expected an integer from 1 to 4096, found 0"},

@@ -64,6 +64,35 @@ static void placing_one_stream_gains_nothing_and_pays_the_way(void **state) {
     st_costs_free(&costs);
 }
 
+/* The unit of a call's last chunk says what noticing its end takes; the host's number is for those that do not. */
+static void the_host_takes_as_long_as_the_last_unit_says(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 2, 2, (double[]){100, 100, 200, 200});
+    costs.host = (st_cost_host){.choose_ns = 10, .text_ns = 5};
+    costs.units[1].choose_ns = 40;
+    st_schedule s = schedule_make(ST_SCHEDULE_PLACED, &costs, (uint32_t[]){0, 1});
+    st_sim_result r = run(&costs, &s, 1, 1, 3);
+    assert_float_equal(r.path.unit_ns[2], 135, 1e-6);
+    ends(&r, 345, 1035);
+    s = schedule_make(ST_SCHEDULE_PLACED, &costs, (uint32_t[]){1, 0});
+    r = run(&costs, &s, 1, 1, 3);
+    ends(&r, 315, 945);
+    costs.units[1].choose_ns = 0;
+    s = schedule_make(ST_SCHEDULE_HANDOVER, &costs, (uint32_t[]){0, 0}); /* prompts on unit 1, decoding on unit 0 */
+    snprintf(s.units[s.n_units], ST_PLAN_NAME, "u1");
+    s.prompt_unit = s.n_units++;
+    r = run(&costs, &s, 1, 1, 3);
+    ends(&r, 305, 305 + 2 * 315);
+    s = schedule_make(ST_SCHEDULE_REPLICAS, &costs, (uint32_t[]){0, 1});
+    s.streams = 2;
+    r = run(&costs, &s, 2, 1, 3);
+    assert_float_equal(r.streams[0].first_ns, 315, 1e-6);
+    assert_float_equal(r.streams[1].first_ns, 320, 1e-6); /* the host does one call at a time */
+    st_sim_result_free(&r);
+    st_costs_free(&costs);
+}
+
 /* Two stages of 100: while stream 0 is in the second, stream 1 is in the first. */
 static void staged_streams_keep_both_units_busy(void **state) {
     (void)state;
@@ -393,6 +422,7 @@ static void a_simulation_is_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_is_a_chain),
+        cmocka_unit_test(the_host_takes_as_long_as_the_last_unit_says),
         cmocka_unit_test(placing_one_stream_gains_nothing_and_pays_the_way),
         cmocka_unit_test(staged_streams_keep_both_units_busy),
         cmocka_unit_test(rates_change_when_a_neighbour_ends),
