@@ -135,7 +135,6 @@ static uint32_t prompt_calls(const plan_meter *m, const lane_meter *lane, uint32
     return tokens > 16 ? 1 : 2;
 }
 
-/* They walk through the prompt, turn after turn. */
 static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) {
     int rc = STRETTO_OK;
     for (uint32_t p = 0; p < m->n_points && !rc; p++) {

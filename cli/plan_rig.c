@@ -57,20 +57,17 @@ int plan_rig_decode(plan_rig *rig, plan_texts *texts, uint32_t rows, bool logits
     return rc;
 }
 
+/* A part of a prompt is read around its middle: how long that takes grows with what was read before. */
 int plan_rig_read(plan_rig *rig, plan_texts *texts, uint32_t tokens, stretto_error *err) {
-    uint32_t end = texts->from + texts->span, left = 0;
     int rc = STRETTO_OK;
-    for (uint32_t i = 0; i < texts->n_readers; i++) left += end - texts->readers[i]->n_past;
-    for (uint32_t i = 0; i < texts->n_readers && left < tokens && !rc; i++)
-        rc = st_stream_truncate(texts->readers[i], texts->from, err);
-    if (rc) return rc;
     st_pass_clear(rig->pass);
-    for (uint32_t i = 0; i < texts->n_readers && tokens > 0; i++) {
-        uint32_t own = min_u32(end - texts->readers[i]->n_past, tokens);
-        if (own > 0) st_pass_add(rig->pass, texts->readers[i], any_ids, own, 0);
+    for (uint32_t i = 0; i < texts->n_readers && tokens > 0 && !rc; i++) {
+        uint32_t own = min_u32(texts->span, tokens);
+        rc = st_stream_truncate(texts->readers[i], texts->from + (texts->span - own) / 2, err);
+        if (!rc) st_pass_add(rig->pass, texts->readers[i], any_ids, own, 0);
         tokens -= own;
     }
-    return run_call(rig, err);
+    return rc ? rc : run_call(rig, err);
 }
 
 double plan_rig_ns(const plan_rig *rig, uint32_t chunk) {
@@ -112,7 +109,7 @@ int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workloa
     int rc = STRETTO_OK;
     uint64_t begin = st_now_ns();
     while (texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX && !rc)
-        rc = open_stream(rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from, err);
+        rc = open_stream(rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from + span / 2, err);
     while (texts->n_decoders < streams && (texts->n_decoders == 0 || st_now_ns() - begin < CONTEXT_NS) && !rc)
         rc = open_stream(rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth, err);
     return rc;

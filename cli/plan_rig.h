@@ -12,8 +12,8 @@
 #define PLAN_TOKENS_MAX 256 /* of a prompt's call */
 #define PLAN_TEXTS_MAX 8    /* streams that share a call; more rows are more rows of these */
 
-/* Streams that calls are made of. Decoders have read a prompt and half of what is to follow. Readers are inside their
- * prompts: they read the middle `span` tokens, again and again, one after the other. */
+/* Streams that calls are made of. Decoders have read a prompt and half of what is to follow. Readers have
+ * read half of theirs: calls read the middle of a prompt again and again, `span` tokens at most. */
 typedef struct plan_texts {
     st_stream *decoders[PLAN_TEXTS_MAX], *readers[PLAN_TEXTS_MAX];
     uint32_t n_decoders, n_readers;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * Where the planner's calls read: what a token of a prompt costs grows with those before it, so a call must stand for
+ * the mean of all such calls of a prompt, whatever was read before it. */
+#include "plan_rig.h"
+
+#include "chunk/split.h"
+#include "support/fixture.h"
+
+enum st_kv_type session_kv_type(const session *s) {
+    (void)s;
+    return ST_KV_F16;
+}
+
+static void check_read(plan_rig *rig, plan_texts *texts, uint32_t tokens) {
+    stretto_error err;
+    fixture_check(plan_rig_read(rig, texts, tokens, &err), &err);
+    assert_int_equal(st_pass_rows(rig->pass), tokens);
+    for (uint32_t i = 0; tokens > 0; i++) {
+        uint32_t own = tokens < texts->span ? tokens : texts->span, end = texts->readers[i]->n_past;
+        assert_true(i < texts->n_readers);
+        assert_in_range(2 * end - own, 2 * texts->from + texts->span - 1, 2 * texts->from + texts->span);
+        tokens -= own;
+    }
+}
+
+static void check(const st_workload *workload, uint32_t readers) {
+    static const uint32_t calls[] = {16, 1000, 64, 16, 16, 32, 1000, 16, 64, 1, 100, 32};
+    stretto_error err;
+    fixture f;
+    atomic_bool stop;
+    plan_rig rig;
+    plan_texts texts;
+    atomic_init(&stop, false);
+    fixture_open(&f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
+    cli cx = {.stop = &stop};
+    session s = {.cx = &cx, .model = f.model};
+    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, &err), &err);
+    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, &err), &err);
+    fixture_check(plan_texts_open(&texts, &rig, workload, &err), &err);
+    assert_int_equal(texts.n_readers, readers);
+    assert_int_equal(2 * texts.from + texts.span, workload->prompt); /* the middle */
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        uint32_t most = plan_texts_prompt(&texts);
+        check_read(&rig, &texts, calls[i] < most ? calls[i] : most);
+    }
+    plan_texts_close(&texts);
+    plan_rig_close(&rig);
+    fixture_close(&f);
+}
+
+static void prompts_are_read_around_their_middle(void **state) {
+    (void)state;
+    check(&(st_workload){1, 512, 4}, 1);
+    check(&(st_workload){4, 512, 4}, 1);
+    check(&(st_workload){1, 96, 4}, 1);
+    check(&(st_workload){4, 96, 4}, 3); /* which share calls */
+    check(&(st_workload){1, 2, 1}, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prompts_are_read_around_their_middle)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
