@@ -5,11 +5,13 @@
 #include "base/thread.h"
 #include "device/chain.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define MICRO_BATCH 32
-#define STEPS_LEAST 2
+#define STEPS_LEAST 2u
+#define LOOK_NS 1000000u
 #define ALONE_NS 60000000ull /* of each turn and kind of work */
 #define BESIDE_NS 120000000ull
 #define WAYS 8
@@ -23,25 +25,43 @@ typedef struct worker {
     enum st_work work;
     uint32_t tokens;
     const atomic_bool *stop;
+    atomic_uint n;      /* steps that were timed; UINT_MAX: it has failed */
     plan_samples times; /* of all chunks */
     int rc;
     stretto_error err;
 } worker;
 
-static int step(worker *w, bool sample) {
+static int step(worker *w, double *ns) {
     int rc = w->work == ST_WORK_PREFILL ? plan_rig_read(w->rig, w->texts, w->tokens, &w->err)
                                         : plan_rig_decode(w->rig, w->texts, w->tokens, true, &w->err);
-    double ns = 0;
-    for (uint32_t c = 0; c < w->rig->s->n_chunks && !rc; c++) ns += plan_rig_ns(w->rig, c);
-    return rc || !sample ? rc : plan_samples_add(&w->times, ns, &w->err);
+    *ns = 0;
+    for (uint32_t c = 0; c < w->rig->s->n_chunks && !rc; c++) *ns += plan_rig_ns(w->rig, c);
+    return rc;
 }
 
-/* The first step finds cold caches and sleeping workers. */
+/* The first step finds cold caches and sleeping workers; during the last one the other lane may have come to its end.
+ */
 static void *work(void *arg) {
     worker *w = arg;
-    for (uint32_t i = 0; !w->rc && (i <= STEPS_LEAST || !atomic_load_explicit(w->stop, memory_order_relaxed)); i++)
-        w->rc = step(w, i > 0);
+    double ns;
+    for (unsigned i = 0; !w->rc; i++) {
+        w->rc = step(w, &ns);
+        if (atomic_load(w->stop)) break;
+        if (!w->rc && i > 0) w->rc = plan_samples_add(&w->times, ns, &w->err);
+        atomic_store(&w->n, w->rc ? UINT_MAX : i);
+    }
     return NULL;
+}
+
+static void nap(uint64_t ns) {
+    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+    nanosleep(&time, NULL);
+}
+
+/* Until each has been timed often enough, all the while beside the other, or has failed. */
+static void wait_for_all(worker *workers, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        while (atomic_load(&workers[i].n) < STEPS_LEAST) nap(LOOK_NS);
 }
 
 /* Lets one or both go for so long. */
@@ -55,8 +75,10 @@ static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
         workers[started].stop = &stop;
         rc = st_thread_start(&threads[started], work, &workers[started], "plan", err);
     }
-    struct timespec nap = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-    if (!rc) nanosleep(&nap, NULL);
+    if (!rc) {
+        nap(ns);
+        wait_for_all(workers, n);
+    }
     atomic_store(&stop, true);
     for (unsigned i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
