@@ -143,13 +143,10 @@ ST_INLINE float lanes256_max(__m256 v) {
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
 }
 
-/* Fetches what will be needed AHEAD bytes later than the block at p, of `bytes`. The hardware does so too, but not far
- * enough to keep up while a block is unpacked; measured: 10 to 30 % when the other core is busy. Running past the end
- * of the weights does no harm. */
-enum { AHEAD = 896 };
-ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
+/* Fetches what stands at p, of `bytes`, from line to line. Running past the end of the weights does no harm. */
+ST_INLINE void fetch_lines(const uint8_t *p, int bytes) {
 #define LINE(at)                                                                                                       \
-    if (bytes > (at)) _mm_prefetch((const char *)p + AHEAD + (at), _MM_HINT_T0);
+    if (bytes > (at)) _mm_prefetch((const char *)p + (at), _MM_HINT_T0);
     LINE(0)
     LINE(64)
     LINE(128)
@@ -160,6 +157,13 @@ ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
     LINE(448)
     LINE(512)
 #undef LINE
+}
+
+/* How many bytes before it is used: the hardware fetches too, but not far enough to keep up while a block is unpacked.
+ * NEAR: where there is little to unpack. */
+enum { AHEAD = 896, NEAR = 448 };
+ST_INLINE void fetch_ahead(const uint8_t *p, int bytes) {
+    fetch_lines(p + AHEAD, bytes);
 }
 
 #endif

@@ -43,7 +43,7 @@ ST_INLINE void store_sums(float *y, column even, column odd) {
 
 /* A pair of 16-bit columns is a cache line; pairs of f32 are as fast as a plain read without, and slower with it. */
 ST_INLINE void fetch_pair(const uint8_t *p, int bytes) {
-    if (bytes == 64) _mm_prefetch((const char *)p + 448, _MM_HINT_T0);
+    if (bytes == 64) fetch_lines(p + NEAR, bytes);
 }
 
 #include "kern/vec_products.inc"

@@ -3,13 +3,15 @@
  * side by side, rows 0-7 and rows 8-15, and share the broadcast activations. The order of sums stands in avx2.h.
  *
  * One core keeps so many fetches under way for each stream that it reads, and more for several. So a matrix is read as
- * several parts, far from each other, in turns: strips next to each other gain nothing, since each stream is then over,
- * at a page's end or the strip's, before the hardware has seen that it is one. And turns are short, a piece of a tile
- * of two to eight cache lines: what is under way at a time is what few instructions ask for. Measured on Zen 3, in
- * shares of a plain read of four streams, one thread and two: Q8_0 0.85 and 0.91 in turns of whole tiles of three
- * parts, 0.91 and 0.95 in quarters of tiles of four; Q6_K 0.62 and 0.73, now 0.81 and 0.86; Q4_K 0.66 and 0.76, now
- * 0.80 and 0.91. With tiles of 5 or 6 lines three parts, whole tiles and fetching ahead are as good (Q4_1: 0.91 and
- * 0.89) or better (Q5_0: 0.86 and 0.98); fetching ahead takes from the others. */
+ * three parts, far from each other, in turns: strips next to each other gain nothing, since each stream is then over,
+ * at a page's end or the strip's, before the hardware has seen that it is one. Turns are short, a piece of a tile of
+ * two or three cache lines: what is under way at a time is what few instructions ask for. And each piece fetches the
+ * one that is its part's turn some turns later, since the hardware does not fetch far enough to keep up with unpacking.
+ *
+ * Measured on Zen 3 with kernels in turns: a fourth part, two parts, other distances or none are slower; whole tiles of
+ * 5 or 6 lines, fetched ahead, by 3 to 11 %; Q4_K, Q5_K and Q6_K in four parts without fetching by 8 to 19 %. Then 0.82
+ * to 0.93 of a plain read of four streams is reached. Q2_K and the IQ4 types need more instructions for a line, which
+ * leaves 0.65 to 0.85; Q2_K loads its scales as seldom as it can, once a chunk. */
 #include "kern/matvec_avx2.h"
 
 #include "gguf/blocks.h"
@@ -75,75 +77,105 @@ ST_INLINE ipair add_ipair32(ipair a, ipair b) {
     return (ipair){add32(a.lo, b.lo), add32(a.hi, b.hi)};
 }
 
-ST_INLINE ipair nibble_sums(const uint8_t *v, const uint8_t *x) {
-    return add_ipair16(nibble_half(v, x), nibble_half(v + 2 * ST_VECTOR, x + 8));
-}
-
-ST_INLINE ipair nibble_dots(const uint8_t *v, const uint8_t *x) {
-    ipair s = nibble_sums(v, x);
-    s.lo = pairs_to_lanes(s.lo);
-    s.hi = pairs_to_lanes(s.hi);
+/* Halves of a tile whose nibbles stand at v: 8 columns and their partners; the sums of both halves in 16 bits. */
+ST_INLINE strip_sums add_nibbles(strip_sums s, const uint8_t *v, const uint8_t *x, int piece) {
+    const ipair dot = nibble_half(v + 2 * ST_VECTOR * piece, x + 8 * piece);
+    s.dot = piece == 0 ? dot : add_ipair16(s.dot, dot);
     return s;
 }
 
-ST_INLINE pair tile_q4_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    fetch_ahead(tile, ST_TILE_Q4_0);
-    const __m256i offset = BLOCK_OFFSET(x, 3);
-    ipair s = nibble_sums(tile + ST_HALVES, x);
-    s.lo = pairs_to_lanes(sub16(s.lo, offset));
-    s.hi = pairs_to_lanes(sub16(s.hi, offset));
-    return add_scaled(acc, s, load_halves(tile), load_halves(tile + 16), x);
+/* A tile of 5 or 6 lines: three with the first piece, the others with the second. */
+ST_INLINE void fetch_half(const uint8_t *tile, int tile_bytes, int piece) {
+    if (piece == 0) fetch_ahead(tile, 192);
+    if (piece == 1) fetch_ahead(tile + 192, tile_bytes - 192);
 }
 
-ST_INLINE pair tile_q4_1(pair acc, const uint8_t *tile, const uint8_t *x) {
-    fetch_ahead(tile, ST_TILE_Q4_1);
-    acc = add_scaled(acc, nibble_dots(tile + 2 * ST_HALVES, x), load_halves(tile), load_halves(tile + 16), x);
-    return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
+ST_INLINE strip_sums piece_q4_0(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
+    fetch_half(tile, ST_TILE_Q4_0, piece);
+    s = add_nibbles(s, tile + ST_HALVES, x, piece);
+    if (piece == 0) return s;
+    const __m256i offset = BLOCK_OFFSET(x, 3);
+    s.dot.lo = pairs_to_lanes(sub16(s.dot.lo, offset));
+    s.dot.hi = pairs_to_lanes(sub16(s.dot.hi, offset));
+    s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
+}
+
+ST_INLINE strip_sums piece_q4_1(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
+    fetch_half(tile, ST_TILE_Q4_1, piece);
+    s = add_nibbles(s, tile + 2 * ST_HALVES, x, piece);
+    if (piece == 0) return s;
+    s.dot.lo = pairs_to_lanes(s.dot.lo);
+    s.dot.hi = pairs_to_lanes(s.dot.hi);
+    s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    s.acc = add_min(s.acc, load_halves(tile + 32), load_halves(tile + 48), x);
+    return s;
 }
 
 /* ---- 5 bits ---- */
 
 #define PRODUCTS(w, x, i) _mm256_maddubs_epi16(w, broadcast4((x) + 4 * (i)))
 
-/* Eight rows: 16-bit sums of columns 0-15 (lo) and 16-31 (hi). Values are used as they come, few at a time. */
-ST_INLINE ipair five_sums(const uint8_t *v, const uint8_t *x) {
+/* Eight rows: 16-bit sums of the columns whose low bits stand in vectors 0 and 1 and of those whose bits all stand
+ * there: 0-7 and 20-23. Values are used as they come, few at a time. */
+ST_INLINE __m256i fives_first(const uint8_t *v, const uint8_t *x) {
     FORGET_LOADS();
     const __m256i a = load256_once(v), b = load256_once(v + 64);
-    __m256i lo = add16(PRODUCTS(BITS(a, 31), x, 0), PRODUCTS(BITS(b, 31), x, 1));
-    __m256i hi = PRODUCTS(FIVE_5(a, b), x, 5);
+    const __m256i s = add16(PRODUCTS(BITS(a, 31), x, 0), PRODUCTS(BITS(b, 31), x, 1));
+    return add16(s, PRODUCTS(FIVE_5(a, b), x, 5));
+}
+
+/* Those of the others, as two sums: three and two vectors' worth. */
+ST_INLINE ipair fives_second(const uint8_t *v, const uint8_t *x) {
+    FORGET_LOADS();
     const __m256i c = load256_once(v + 128), d = load256_once(v + 192);
-    lo = add16(lo, PRODUCTS(BITS(c, 31), x, 2));
-    lo = add16(lo, PRODUCTS(BITS(d, 31), x, 3));
-    hi = add16(hi, PRODUCTS(FIVE_6(c, d), x, 6));
-    const __m256i e = load256_once(v + 256);
-    hi = add16(hi, PRODUCTS(BITS(e, 31), x, 4));
-    return (ipair){lo, add16(hi, PRODUCTS(FIVE_7(b, d, e), x, 7))};
+    __m256i s = add16(PRODUCTS(BITS(c, 31), x, 2), PRODUCTS(BITS(d, 31), x, 3));
+    s = add16(s, PRODUCTS(FIVE_6(c, d), x, 6));
+    const __m256i b = load256_once(v + 64), e = load256_once(v + 256);
+    return (ipair){s, add16(PRODUCTS(BITS(e, 31), x, 4), PRODUCTS(FIVE_7(b, d, e), x, 7))};
 }
 
-ST_INLINE __m256i offset_fives(const uint8_t *v, const uint8_t *x) {
-    const ipair s = five_sums(v, x);
-    return pairs_to_lanes(sub16(add16(s.lo, s.hi), BLOCK_OFFSET(x, 4)));
+ST_INLINE __m256i fives_second_sum(const uint8_t *v, const uint8_t *x) {
+    const ipair s = fives_second(v, x);
+    return add16(s.lo, s.hi);
 }
 
-ST_INLINE pair tile_q5_0(pair acc, const uint8_t *tile, const uint8_t *x) {
-    fetch_ahead(tile, ST_TILE_Q5_0);
-    const ipair dot = {offset_fives(tile + ST_HALVES, x), offset_fives(tile + ST_HALVES + 32, x)};
-    return add_scaled(acc, dot, load_halves(tile), load_halves(tile + 16), x);
+ST_INLINE strip_sums piece_q5_0(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
+    const uint8_t *v = tile + ST_HALVES;
+    fetch_half(tile, ST_TILE_Q5_0, piece);
+    if (piece == 0) {
+        s.dot = (ipair){fives_first(v, x), fives_first(v + 32, x)};
+        return s;
+    }
+    s.dot = add_ipair16(s.dot, (ipair){fives_second_sum(v, x), fives_second_sum(v + 32, x)});
+    const __m256i offset = BLOCK_OFFSET(x, 4);
+    s.dot.lo = pairs_to_lanes(sub16(s.dot.lo, offset));
+    s.dot.hi = pairs_to_lanes(sub16(s.dot.hi, offset));
+    s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
 }
 
-/* Eight rows: the dot products, times a scale in pairs. */
-ST_INLINE __m256i five_dots(const uint8_t *v, const uint8_t *x, __m256i by) {
-    const ipair s = five_sums(v, x);
-    return add32(_mm256_madd_epi16(s.lo, by), _mm256_madd_epi16(s.hi, by));
+/* Eight rows: dot + the dot products of a piece, times a scale in pairs. */
+ST_INLINE __m256i add_fives(__m256i dot, const uint8_t *v, const uint8_t *x, __m256i by, int piece) {
+    if (piece == 0) return _mm256_madd_epi16(fives_first(v, x), by);
+    const ipair s = fives_second(v, x);
+    return add32(add32(dot, _mm256_madd_epi16(s.lo, by)), _mm256_madd_epi16(s.hi, by));
 }
 
-ST_INLINE pair tile_q5_1(pair acc, const uint8_t *tile, const uint8_t *x) {
-    fetch_ahead(tile, ST_TILE_Q5_1);
+ST_INLINE strip_sums piece_q5_1(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
     const __m256i one = _mm256_set1_epi16(1);
     const uint8_t *v = tile + 2 * ST_HALVES;
-    const ipair dot = {five_dots(v, x, one), five_dots(v + 32, x, one)};
-    acc = add_scaled(acc, dot, load_halves(tile), load_halves(tile + 16), x);
-    return add_min(acc, load_halves(tile + 32), load_halves(tile + 48), x);
+    fetch_half(tile, ST_TILE_Q5_1, piece);
+    s.dot.lo = add_fives(s.dot.lo, v, x, one, piece);
+    s.dot.hi = add_fives(s.dot.hi, v + 32, x, one, piece);
+    if (piece == 0) return s;
+    s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    s.acc = add_min(s.acc, load_halves(tile + 32), load_halves(tile + 48), x);
+    return s;
 }
 
 /* ---- signed bytes: every vector is widened at once ---- */
@@ -159,6 +191,7 @@ ST_INLINE ipair byte_dots(ipair s, const uint8_t *v, const uint8_t *x) {
 ST_INLINE strip_sums piece_q8_0(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
     (void)chunk;
     const uint8_t *v = tile + ST_HALVES + 2 * ST_VECTOR * piece, *q = x + 8 * piece;
+    fetch_lines(v + NEAR, 2 * ST_VECTOR);
     if (piece == 0) s.dot = (ipair){_mm256_setzero_si256(), _mm256_setzero_si256()};
     s.dot = byte_dots(s.dot, v, q);
     s.dot = byte_dots(s.dot, v + ST_VECTOR, q + 4);
@@ -172,9 +205,8 @@ ST_INLINE __m256i iq4_products(__m256i code, __m256i x, __m256i size) {
     return _mm256_maddubs_epi16(size, _mm256_sign_epi8(_mm256_shuffle_epi8(table, code), x));
 }
 
-/* Dot products of a block, each pair of 16-bit products times `by`. */
-ST_INLINE ipair iq4_dots(const uint8_t *v, const uint8_t *x, __m256i by_lo, __m256i by_hi) {
-    ipair s = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+/* s + dot products of half a block (see nibble_half), each pair of 16-bit products times `by`. */
+ST_INLINE ipair add_iq4(ipair s, const uint8_t *v, const uint8_t *x, __m256i by_lo, __m256i by_hi) {
 #define STEP(j)                                                                                                        \
     {                                                                                                                  \
         const __m256i a = broadcast4(x + 4 * (j)), b = broadcast4(x + 16 + 4 * (j));                                   \
@@ -187,28 +219,37 @@ ST_INLINE ipair iq4_dots(const uint8_t *v, const uint8_t *x, __m256i by_lo, __m2
     }
     STEP(0)
     STEP(1)
-    STEP(2)
-    STEP(3)
 #undef STEP
     return s;
 }
 
-ST_INLINE pair tile_iq4_nl(pair acc, const uint8_t *tile, const uint8_t *x) {
-    fetch_ahead(tile, ST_TILE_Q4_0);
+ST_INLINE strip_sums piece_iq4_nl(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)chunk;
     const __m256i one = _mm256_set1_epi16(1);
-    return add_scaled(acc, iq4_dots(tile + ST_HALVES, x, one, one), load_halves(tile), load_halves(tile + 16), x);
+    fetch_half(tile, ST_TILE_Q4_0, piece);
+    if (piece == 0) s.dot = (ipair){_mm256_setzero_si256(), _mm256_setzero_si256()};
+    s.dot = add_iq4(s.dot, tile + ST_HALVES + 2 * ST_VECTOR * piece, x + 8 * piece, one, one);
+    if (piece == 1) s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
+    return s;
 }
 
-/* ---- blocks of 256: pieces of a chunk of 64 columns, in order: halves of its first block, halves of its second; or
- * both blocks ---- */
+/* ---- blocks of 256: pieces of a chunk of 64 columns, in order: halves of its first block, halves of its second ----
+ */
 
-ST_INLINE strip_sums piece_iq4_xs(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int block) {
+/* What stands before the values of a chunk at p goes with its first piece. */
+ST_INLINE void fetch_head(const uint8_t *p, int piece) {
+    if (piece == 0) fetch_ahead(p, ST_VECTOR);
+}
+
+ST_INLINE strip_sums piece_iq4_xs(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    const int block = piece / 2, half = piece % 2;
     const uint8_t *p = tile + ST_HALVES + chunk * ST_CHUNK_IQ4_XS, *scales = p + 16 * block;
-    const uint8_t *v = p + 32 + ST_NIBBLES * block;
-    fetch_ahead(v, ST_NIBBLES);
+    const uint8_t *v = p + 32 + ST_NIBBLES * block + 2 * ST_VECTOR * half;
+    fetch_ahead(v, 2 * ST_VECTOR);
     x += ST_QBLOCK_BYTES * block;
-    const ipair dot = iq4_dots(v, x, signed_byte_pairs(scales), signed_byte_pairs(scales + 8));
-    s.acc = add_scaled(s.acc, dot, load_halves(tile), load_halves(tile + 16), x);
+    if (half == 0) s.dot = (ipair){_mm256_setzero_si256(), _mm256_setzero_si256()};
+    s.dot = add_iq4(s.dot, v, x + 8 * half, signed_byte_pairs(scales), signed_byte_pairs(scales + 8));
+    if (half == 1) s.acc = add_scaled(s.acc, s.dot, load_halves(tile), load_halves(tile + 16), x);
     return s;
 }
 
@@ -233,6 +274,8 @@ ST_INLINE strip_sums piece_q4_k(strip_sums s, const uint8_t *tile, uint32_t chun
     const int block = piece / 2, half = piece % 2;
     const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q4_K, *head = p + 16 * block;
     const uint8_t *v = p + 64 + ST_NIBBLES * block + 2 * ST_VECTOR * half;
+    fetch_head(p, piece);
+    fetch_ahead(v, 2 * ST_VECTOR);
     x += ST_QBLOCK_BYTES * block;
     const ipair dot = nibble_half(v, x + 8 * half);
     s.dot = half == 0 ? dot : add_ipair16(s.dot, dot);
@@ -243,12 +286,16 @@ ST_INLINE strip_sums piece_q4_k(strip_sums s, const uint8_t *tile, uint32_t chun
     return s;
 }
 
-ST_INLINE strip_sums piece_q5_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int block) {
+ST_INLINE strip_sums piece_q5_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    const int block = piece / 2, half = piece % 2;
     const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q5_K, *head = p + 16 * block;
     const uint8_t *v = p + 64 + ST_FIVES * block;
+    fetch_head(p, piece);
+    fetch_ahead(v + 2 * ST_VECTOR * half, (half == 0 ? 2 : 3) * ST_VECTOR);
     x += ST_QBLOCK_BYTES * block;
-    const ipair dot = {five_dots(v, x, byte_pairs(head)), five_dots(v + 32, x, byte_pairs(head + 8))};
-    s.acc = add_block_k(s.acc, load_scales_k(tile), dot, head, x);
+    s.dot.lo = add_fives(s.dot.lo, v, x, byte_pairs(head), half);
+    s.dot.hi = add_fives(s.dot.hi, v + 32, x, byte_pairs(head + 8), half);
+    if (half == 1) s.acc = add_block_k(s.acc, load_scales_k(tile), s.dot, head, x);
     return s;
 }
 
@@ -264,6 +311,8 @@ ST_INLINE strip_sums piece_q6_k(strip_sums s, const uint8_t *tile, uint32_t chun
     const int block = piece / 2, half = piece % 2;
     const uint8_t *p = tile + ST_HALVES + chunk * ST_CHUNK_Q6_K, *head = p + 32 * block + 16 * half;
     const uint8_t *v = p + 64 + 2 * ST_SIXES * block + ST_SIXES * half;
+    fetch_head(p, piece);
+    fetch_ahead(v, ST_SIXES);
     x += ST_QBLOCK_BYTES * block;
     const __m256i offset = _mm256_slli_epi16(broadcast4(x + X_SUMS + 4 * half), 5);
     const uint8_t *q = x + 16 * half;
@@ -323,15 +372,15 @@ ST_INLINE pair block_q2_k(pair acc, scales_k s, const uint8_t *head, const uint8
     return add_scaled(acc, min, s.dmin_lo, s.dmin_hi, x);
 }
 
-ST_INLINE pair tile_q2_k(pair acc, const uint8_t *tile, const uint8_t *x) {
-    const scales_k s = load_scales_k(tile);
-    const uint8_t *p = tile + 2 * ST_HALVES;
-    for (uint32_t c = 0; c < ST_CHUNKS; c++, p += ST_CHUNK_Q2_K, x += 2 * ST_QBLOCK_BYTES) {
-        fetch_ahead(p, ST_CHUNK_Q2_K);
-        acc = block_q2_k(acc, s, p, p + 64, x);
-        acc = block_q2_k(acc, s, p + 32, p + 64 + 2 * ST_VECTOR, x + ST_QBLOCK_BYTES);
-    }
-    return acc;
+/* A whole chunk: the scales of the tile are loaded once for both blocks. */
+ST_INLINE strip_sums piece_q2_k(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x, int piece) {
+    (void)piece;
+    const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q2_K;
+    const scales_k k = load_scales_k(tile);
+    fetch_ahead(p, ST_CHUNK_Q2_K);
+    s.acc = block_q2_k(s.acc, k, p, p + 64, x);
+    s.acc = block_q2_k(s.acc, k, p + 32, p + 64 + 2 * ST_VECTOR, x + ST_QBLOCK_BYTES);
+    return s;
 }
 
 /* ---- all ---- */
@@ -347,8 +396,9 @@ typedef struct plan {
     int blocks; /* of 32 columns of a chunk */
     int chunks; /* of a tile */
     int tile_bytes;
-    uint32_t parts; /* of a matrix, read in turns: up to 4 */
 } plan;
+
+enum { PARTS = 3 }; /* of a matrix, read in turns */
 
 /* Activations are not to be kept for the next part's piece. */
 #define ADD_PIECE(s, at)                                                                                               \
@@ -362,14 +412,14 @@ ST_INLINE void store_strip(float *y, uint32_t strip, strip_sums s) {
     _mm256_storeu_ps(y + (size_t)strip * ST_STRIP + 8, s.acc.hi);
 }
 
-/* `n` strips, the first one and others `apart` from each other. */
+/* `n` strips, up to PARTS, the first one and others `apart` from each other. */
 ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t *x, uint32_t first, uint32_t apart,
                              float *y) {
     const uint8_t *tile = w->data + first * w->strip_bytes;
     const size_t part = apart * w->strip_bytes;
     const strip_sums none = {{_mm256_setzero_ps(), _mm256_setzero_ps()},
                              {_mm256_setzero_si256(), _mm256_setzero_si256()}};
-    strip_sums a = none, b = none, c = none, d = none;
+    strip_sums a = none, b = none, c = none;
     for (uint32_t tiles = w->cols / (32 * (uint32_t)(how.chunks * how.blocks)); tiles > 0; tiles--) {
         for (uint32_t chunk = 0; chunk < (uint32_t)how.chunks; chunk++) {
 #pragma GCC unroll 4
@@ -381,9 +431,6 @@ ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t 
                 if (n > 2) {
                     ADD_PIECE(c, tile + 2 * part)
                 }
-                if (n > 3) {
-                    ADD_PIECE(d, tile + 3 * part)
-                }
             }
             x += how.blocks * ST_QBLOCK_BYTES;
         }
@@ -392,42 +439,30 @@ ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t 
     store_strip(y, first, a);
     if (n > 1) store_strip(y, first + apart, b);
     if (n > 2) store_strip(y, first + 2 * apart, c);
-    if (n > 3) store_strip(y, first + 3 * apart, d);
 }
 
 /* Strips lo..hi-1: as many as go into parts of equal length, then those that are left. */
 ST_INLINE void matvec(plan how, const st_matrix *w, const uint8_t *x, uint32_t lo, uint32_t hi, float *y) {
-    const uint32_t apart = (hi - lo) / how.parts, rest = lo + apart * how.parts;
-    for (uint32_t i = lo; i < lo + apart; i++) matvec_strips(how, (int)how.parts, w, x, i, apart, y);
+    const uint32_t apart = (hi - lo) / PARTS, rest = lo + apart * PARTS;
+    for (uint32_t i = lo; i < lo + apart; i++) matvec_strips(how, PARTS, w, x, i, apart, y);
     if (hi - rest == 1) matvec_strips(how, 1, w, x, rest, 1, y);
     if (hi - rest == 2) matvec_strips(how, 2, w, x, rest, 1, y);
-    if (hi - rest == 3) matvec_strips(how, 3, w, x, rest, 1, y);
 }
 
-#define MATVEC(format, pieces, blocks, chunks, tile_bytes, parts)                                                      \
+#define MATVEC(format, pieces, blocks, chunks, tile_bytes)                                                             \
     void st_matvec_##format##_avx2(const st_matrix *w, const uint8_t *quant, uint32_t strip_lo, uint32_t strip_hi,     \
                                    float *y) {                                                                         \
-        matvec((plan){piece_##format, pieces, blocks, chunks, tile_bytes, parts}, w, quant, strip_lo, strip_hi, y);    \
+        matvec((plan){piece_##format, pieces, blocks, chunks, tile_bytes}, w, quant, strip_lo, strip_hi, y);           \
     }
 
-/* Whole tiles. */
-#define MATVEC_TILES(format, blocks, tile_bytes)                                                                       \
-    ST_INLINE strip_sums piece_##format(strip_sums s, const uint8_t *tile, uint32_t chunk, const uint8_t *x,           \
-                                        int piece) {                                                                   \
-        (void)chunk, (void)piece;                                                                                      \
-        s.acc = tile_##format(s.acc, tile, x);                                                                         \
-        return s;                                                                                                      \
-    }                                                                                                                  \
-    MATVEC(format, 1, blocks, 1, tile_bytes, 3)
-
-MATVEC_TILES(q4_0, 1, ST_TILE_Q4_0)
-MATVEC_TILES(q4_1, 1, ST_TILE_Q4_1)
-MATVEC_TILES(q5_0, 1, ST_TILE_Q5_0)
-MATVEC_TILES(q5_1, 1, ST_TILE_Q5_1)
-MATVEC(q8_0, 4, 1, 1, ST_TILE_Q8_0, 4)
-MATVEC_TILES(iq4_nl, 1, ST_TILE_Q4_0)
-MATVEC(iq4_xs, 2, 2, ST_CHUNKS, ST_TILE_IQ4_XS, 2)
-MATVEC_TILES(q2_k, 8, ST_TILE_Q2_K)
-MATVEC(q4_k, 4, 2, ST_CHUNKS, ST_TILE_Q4_K, 4)
-MATVEC(q5_k, 2, 2, ST_CHUNKS, ST_TILE_Q5_K, 4)
-MATVEC(q6_k, 4, 2, ST_CHUNKS, ST_TILE_Q6_K, 4)
+MATVEC(q4_0, 2, 1, 1, ST_TILE_Q4_0)
+MATVEC(q4_1, 2, 1, 1, ST_TILE_Q4_1)
+MATVEC(q5_0, 2, 1, 1, ST_TILE_Q5_0)
+MATVEC(q5_1, 2, 1, 1, ST_TILE_Q5_1)
+MATVEC(q8_0, 4, 1, 1, ST_TILE_Q8_0)
+MATVEC(iq4_nl, 2, 1, 1, ST_TILE_Q4_0)
+MATVEC(iq4_xs, 4, 2, ST_CHUNKS, ST_TILE_IQ4_XS)
+MATVEC(q2_k, 1, 2, ST_CHUNKS, ST_TILE_Q2_K)
+MATVEC(q4_k, 4, 2, ST_CHUNKS, ST_TILE_Q4_K)
+MATVEC(q5_k, 4, 2, ST_CHUNKS, ST_TILE_Q5_K)
+MATVEC(q6_k, 4, 2, ST_CHUNKS, ST_TILE_Q6_K)
