@@ -202,7 +202,7 @@ static void set_task(plan_work *w) {
 static int check(plan_work *w, stretto_error *err) {
     stretto_error why = {0};
     st_costs costs;
-    int checked = plan_check(&w->choice, &w->s, w->meter, w->o->rounds, err);
+    int checked = plan_check(&w->choice, &w->costs, &w->s, w->meter, w->o->rounds, err);
     int rc = plan_meter_costs(w->meter, &costs, &why);
     if (!rc) {
         st_costs_free(&w->costs);

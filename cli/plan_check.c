@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "plan/pace.h"
 #include "run/schedule.h"
 #include "run_rates.h"
 #include "stat/stat.h"
@@ -18,12 +19,15 @@
 typedef struct check_work {
     session *s;
     st_choice *choice;
+    const st_costs *costs; /* that steps are compared with */
     plan_meter *meter;
     int32_t *prompts; /* [streams][prompt] owned */
     st_job *jobs;     /* [streams] owned */
     run_span *spans;  /* [streams] owned */
     uint32_t n_spans;
     run_rates *rates;   /* [n_possible][ROUNDS_MOST] owned */
+    st_pace **paces;    /* [n_possible] owned, of all rounds; NULL: not run */
+    st_pace *pace;      /* of the one that runs */
     st_choice_row *row; /* that runs, */
     uint64_t handed_ns; /* since then; 0: it warms up */
     size_t cap_events;
@@ -46,21 +50,28 @@ static bool room_for_event(check_work *w) {
     return true;
 }
 
+static void note_step(check_work *w, const st_pass_seen *pass, uint32_t chunk) {
+    st_measured *m = &w->row->measured;
+    uint32_t unit = st_schedule_station_unit(&w->row->schedule, pass->station, chunk);
+    st_pace_add(w->pace, &(st_pace_step){.start_ns = pass->start_ns[chunk],
+                                         .end_ns = pass->end_ns[chunk],
+                                         .chunk = (uint16_t)chunk,
+                                         .unit = (uint16_t)unit,
+                                         .rows = {pass->n_rows, pass->n_prompt, pass->n_wanted}});
+    if (!room_for_event(w)) return;
+    m->events[m->n_events++] = (st_sim_event){.start_ns = (double)pass->start_ns[chunk] - (double)w->handed_ns,
+                                              .end_ns = (double)pass->end_ns[chunk] - (double)w->handed_ns,
+                                              .stream = pass->job,
+                                              .tokens = pass->n_rows,
+                                              .cause = ST_SIM_NONE,
+                                              .chunk = (uint16_t)chunk,
+                                              .unit = (uint16_t)unit,
+                                              .what = pass->n_prompt ? ST_SIM_PREFILL : ST_SIM_DECODE};
+}
+
 static void note_pass(void *arg, const st_pass_seen *pass) {
     check_work *w = arg;
-    st_measured *m = &w->row->measured;
-    const st_schedule *schedule = &w->row->schedule;
-    for (uint32_t c = 0; c < schedule->n_chunks && w->handed_ns && room_for_event(w); c++) {
-        m->events[m->n_events++] =
-            (st_sim_event){.start_ns = (double)pass->start_ns[c] - (double)w->handed_ns,
-                           .end_ns = (double)pass->end_ns[c] - (double)w->handed_ns,
-                           .stream = pass->job,
-                           .tokens = pass->n_rows,
-                           .cause = ST_SIM_NONE,
-                           .chunk = (uint16_t)c,
-                           .unit = (uint16_t)st_schedule_station_unit(schedule, pass->station, c),
-                           .what = pass->n_prompt ? ST_SIM_PREFILL : ST_SIM_DECODE};
-    }
+    for (uint32_t c = 0; c < w->row->schedule.n_chunks && w->handed_ns; c++) note_step(w, pass, c);
 }
 
 /* Why a schedule is not run; NULL: it is. */
@@ -122,7 +133,8 @@ static int make_jobs(check_work *w, stretto_error *err) {
     w->jobs = calloc(load->streams, sizeof *w->jobs);
     w->spans = calloc(load->streams, sizeof *w->spans);
     w->rates = calloc(w->choice->n_possible * ROUNDS_MOST + 1, sizeof *w->rates);
-    if (!w->prompts || !w->jobs || !w->spans || !w->rates)
+    w->paces = calloc(w->choice->n_possible + 1, sizeof(st_pace *));
+    if (!w->prompts || !w->jobs || !w->spans || !w->rates || !w->paces)
         return st_fail_memory(err, "the prompts", n * sizeof(int32_t));
     for (size_t i = 0; i < n; i++) w->prompts[i] = (int32_t)((i * 7919u + 17u) % w->s->model->n_vocab);
     for (uint32_t i = 0; i < load->streams; i++)
@@ -142,6 +154,15 @@ static double mean_of(const run_rates *rates, uint32_t n, size_t at, bool is_rat
     return is_rate && mean > 0 ? 1 / mean : mean;
 }
 
+/* With the steps as they were in all rounds. */
+static void add_steps(const check_work *w, size_t i) {
+    st_measured *m = &w->choice->rows[i].measured;
+    st_pace_result steps = st_pace_finish(w->paces[i]);
+    m->decode_pace = steps.decode;
+    m->prefill_pace = steps.prefill;
+    st_pace_simulate(w->paces[i], &steps, &w->choice->rows[i].schedule, &w->choice->workload, &m->with_steps, NULL);
+}
+
 static void summarise(check_work *w, uint32_t n) {
     for (size_t i = 0; i < w->choice->n_possible && n > 0; i++) {
         st_measured *m = &w->choice->rows[i].measured;
@@ -154,16 +175,20 @@ static void summarise(check_work *w, uint32_t n) {
                            .stream_tokens_per_s = mean_of(rates, n, offsetof(run_rates, stream_tokens_per_s), true),
                            .prefill_tokens_per_s = mean_of(rates, n, offsetof(run_rates, prefill_tokens_per_s), true),
                            .ttft_ns = 1e6 * mean_of(rates, n, offsetof(run_rates, ttft_ms), false)};
+        add_steps(w, i);
     }
 }
 
 static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_error *err) {
+    int code;
     for (size_t i = 0; i < w->choice->n_possible; i++) {
         st_choice_row *row = &w->choice->rows[i];
         const char *not_run = reason_not_to(&row->schedule);
         stretto_error why = {0};
         if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
         if (row->measured.why[0]) continue;
+        if (!w->paces[i] && (code = st_pace_open(&w->paces[i], w->costs, &row->schedule, err))) return code;
+        w->pace = w->paces[i];
         cli_progress(w->s->cx, "checking, round %u of %u: %s", round + 1, rounds, row->title);
         int rc = run_row(w, row, &w->rates[i * ROUNDS_MOST + round], &why);
         if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
@@ -176,8 +201,9 @@ static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_err
     return STRETTO_OK;
 }
 
-int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds, stretto_error *err) {
-    check_work w = {.s = s, .choice = choice, .meter = meter};
+int plan_check(st_choice *choice, const st_costs *costs, session *s, plan_meter *meter, uint32_t rounds,
+               stretto_error *err) {
+    check_work w = {.s = s, .choice = choice, .costs = costs, .meter = meter};
     if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
     int rc = make_jobs(&w, err);
     uint32_t done = 0;
@@ -188,5 +214,7 @@ int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds
     free(w.jobs);
     free(w.spans);
     free(w.rates);
+    for (size_t i = 0; w.paces && i < choice->n_possible; i++) st_pace_close(w.paces[i]);
+    free(w.paces);
     return rc;
 }

@@ -11,6 +11,7 @@
  * meter of the same session takes a turn after every third run: a machine that changes its speed meanwhile does so for
  * what is predicted (st_choose_again) as for what is measured. STRETTO_E_STOPPED on request, with the rows of complete
  * rounds; what a unit says. */
-int plan_check(st_choice *choice, session *s, plan_meter *meter, uint32_t rounds, stretto_error *err);
+int plan_check(st_choice *choice, const st_costs *costs, session *s, plan_meter *meter, uint32_t rounds,
+               stretto_error *err);
 
 #endif

@@ -75,14 +75,9 @@ static void compare_loads(run_account *a, const run_load *load, const st_workloa
 /* ---- with the steps as they were ---- */
 
 static int simulate_again(run_account *a, const run_expected *e, const st_schedule *schedule, stretto_error *err) {
-    st_costs costs = {0};
-    st_sim_result result = {0};
-    st_sim_options options = {0};
-    int rc = st_pace_costs(e->pace, &a->steps, &costs, err);
-    if (!rc) rc = st_simulate(&result, &costs, schedule, &e->workload, &options, err);
-    if (!rc) a->with_steps = run_rates_predicted(&result);
-    st_sim_result_free(&result);
-    st_costs_free(&costs);
+    st_sim_rates r;
+    int rc = st_pace_simulate(e->pace, &a->steps, schedule, &e->workload, &r, err);
+    a->with_steps = (run_rates){r.tokens_per_s, r.stream_tokens_per_s, r.prefill_tokens_per_s, r.ttft_ns / 1e6};
     return rc;
 }
 

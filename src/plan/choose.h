@@ -19,7 +19,9 @@ extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; en
 typedef struct st_measured {
     bool done;
     double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns;
-    st_sim_event *events; /* [n_events] what ran when in one run, without the host; owned; NULL: not kept */
+    double decode_pace, prefill_pace; /* what its steps took over what was planned (plan/pace.h); 0: unknown, */
+    st_sim_rates with_steps;          /* and what is predicted with such steps; zeros where that is unknown */
+    st_sim_event *events;             /* [n_events] what ran when in one run, without the host; owned; NULL: not kept */
     size_t n_events;
     char why[200]; /* it was not run; "": nobody tried */
 } st_measured;

@@ -184,3 +184,16 @@ int st_pace_costs(const st_pace *p, const st_pace_result *result, st_costs *out,
     }
     return code;
 }
+
+int st_pace_simulate(const st_pace *p, const st_pace_result *result, const st_schedule *schedule,
+                     const st_workload *workload, st_sim_rates *out, stretto_error *err) {
+    st_costs costs = {0};
+    st_sim_result run = {0};
+    st_sim_options options = {0};
+    int code = st_pace_costs(p, result, &costs, err);
+    if (!code) code = st_simulate(&run, &costs, schedule, workload, &options, err);
+    *out = (st_sim_rates){run.tokens_per_s, run.stream_tokens_per_s, run.prefill_tokens_per_s, run.ttft_ns};
+    st_sim_result_free(&run);
+    st_costs_free(&costs);
+    return code;
+}

@@ -5,7 +5,7 @@
 #ifndef ST_PLAN_PACE_H
 #define ST_PLAN_PACE_H
 
-#include "plan/cost.h"
+#include "plan/simulate.h"
 
 /* One step: a chunk of a call, as its unit stamped it; all stamps are of one clock. */
 typedef struct st_pace_step {
@@ -38,5 +38,9 @@ st_pace_result st_pace_finish(st_pace *pace);
 /* The table of the schedule's units with chunks as slow as they were in the run: decoding and prompts each by their own
  * factor on each unit, the rest as planned. *out is the caller's. STRETTO_E_MEMORY. */
 int st_pace_costs(const st_pace *pace, const st_pace_result *result, st_costs *out, stretto_error *err);
+
+/* What the schedule, which the pace was opened with, gives with that table. As st_simulate. */
+int st_pace_simulate(const st_pace *pace, const st_pace_result *result, const st_schedule *schedule,
+                     const st_workload *workload, st_sim_rates *out, stretto_error *err);
 
 #endif

@@ -86,6 +86,11 @@ typedef struct st_sim_result {
     uint64_t n_steps; /* events that were simulated */
 } st_sim_result;
 
+/* The figures of a result that a run can be compared with. 0: unknown. */
+typedef struct st_sim_rates {
+    double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns;
+} st_sim_rates;
+
 /* STRETTO_E_INPUT when the table cannot say what the schedule costs, or it does not fit (st_costs_fit), or has more
  * than ST_SIM_STEPS_MAX events; STRETTO_E_STOPPED after cancel; STRETTO_E_USAGE for an empty workload;
  * STRETTO_E_MEMORY. *out is the caller's: st_sim_result_free. */

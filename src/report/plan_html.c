@@ -28,6 +28,9 @@ static void check_findings(st_buf *out, const st_choice *choice) {
     finding(out, "measured the fastest", &text);
     st_plan_checked_text(&text, &checked);
     finding(out, "predicted within 10 %", &text);
+    if (checked.n_steps == 0) return;
+    st_plan_checked_steps_text(&text, &checked);
+    finding(out, "with steps as they took", &text);
 }
 
 /* The reason, with what it begins with, the best schedule, in bold. */

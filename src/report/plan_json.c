@@ -36,6 +36,23 @@ static json_t *measured_json(const st_measured *m) {
     return object;
 }
 
+/* null: there were no such steps. */
+static json_t *pace_json(const st_measured *m) {
+    json_t *object = json_object();
+    st_json_set(&object, "decode", m->decode_pace > 0 ? st_json_real(m->decode_pace) : json_null());
+    st_json_set(&object, "prefill", m->prefill_pace > 0 ? st_json_real(m->prefill_pace) : json_null());
+    return object;
+}
+
+static json_t *with_steps_json(const st_measured *m) {
+    json_t *object = json_object();
+    st_json_set(&object, "tokens_per_s", st_json_real(m->with_steps.tokens_per_s));
+    st_json_set(&object, "stream_tokens_per_s", st_json_real(m->with_steps.stream_tokens_per_s));
+    st_json_set(&object, "prefill_tokens_per_s", st_json_real(m->with_steps.prefill_tokens_per_s));
+    st_json_set(&object, "ttft_ns", st_json_real(m->with_steps.ttft_ns));
+    return object;
+}
+
 static json_t *row_json(const st_choice_row *row) {
     json_t *object = json_object();
     st_json_set(&object, "title", st_json_text(row->title));
@@ -48,6 +65,10 @@ static json_t *row_json(const st_choice_row *row) {
     st_json_set(&object, "predicted", st_predicted_json(&row->result, &row->schedule));
     st_json_set(&object, "schedule", st_schedule_json(&row->schedule));
     if (row->measured.done) st_json_set(&object, "measured", measured_json(&row->measured));
+    if (row->measured.with_steps.ttft_ns > 0) {
+        st_json_set(&object, "steps_over_planned", pace_json(&row->measured));
+        st_json_set(&object, "predicted_with_steps", with_steps_json(&row->measured));
+    }
     if (row->measured.why[0]) st_json_set(&object, "not_measured", st_json_text(row->measured.why));
     return object;
 }

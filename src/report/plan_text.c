@@ -106,6 +106,11 @@ static void checked_text(st_buf *out, const st_choice *choice) {
     st_buf_printf(&line, "predicted within %g %%: ", ST_PLAN_CLOSE);
     st_plan_checked_text(&line, &checked);
     line_text(out, &line);
+    if (checked.n_steps > 0) {
+        st_buf_text(&line, "with steps as they took: ");
+        st_plan_checked_steps_text(&line, &checked);
+        line_text(out, &line);
+    }
     st_buf_printf(&line, "measured the fastest: %s", checked.best->title);
     line_text(out, &line);
 }

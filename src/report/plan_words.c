@@ -12,6 +12,14 @@ static bool faster(enum st_goal goal, const st_measured *a, const st_measured *b
     return goal == ST_GOAL_TTFT ? a->ttft_ns < b->ttft_ns : a->tokens_per_s > b->tokens_per_s;
 }
 
+static void count_steps(st_plan_checked *checked, const st_measured *m) {
+    const st_sim_rates *with = &m->with_steps;
+    if (!(with->ttft_ns > 0)) return;
+    checked->n_steps++;
+    checked->steps_rates += fabs(st_plan_above(m->tokens_per_s, with->tokens_per_s)) <= ST_PLAN_CLOSE;
+    checked->steps_first += fabs(st_plan_above(m->ttft_ns, with->ttft_ns)) <= ST_PLAN_CLOSE;
+}
+
 st_plan_checked st_plan_check_of(const st_choice *choice) {
     st_plan_checked checked = {0};
     for (size_t i = 0; i < choice->n_possible; i++) {
@@ -21,14 +29,22 @@ st_plan_checked st_plan_check_of(const st_choice *choice) {
         checked.n++;
         checked.rates += fabs(st_plan_above(m->tokens_per_s, row->result.tokens_per_s)) <= ST_PLAN_CLOSE;
         checked.first += fabs(st_plan_above(m->ttft_ns, row->result.ttft_ns)) <= ST_PLAN_CLOSE;
+        count_steps(&checked, m);
         if (!checked.best || faster(choice->goal, m, &checked.best->measured)) checked.best = row;
     }
     return checked;
 }
 
+static void checked_text(st_buf *out, unsigned rates, unsigned first, unsigned n) {
+    st_buf_printf(out, "tokens/s of %u, the first token of %u of %u schedules", rates, first, n);
+}
+
 void st_plan_checked_text(st_buf *out, const st_plan_checked *checked) {
-    st_buf_printf(out, "tokens/s of %u, the first token of %u of %u schedules", checked->rates, checked->first,
-                  checked->n);
+    checked_text(out, checked->rates, checked->first, checked->n);
+}
+
+void st_plan_checked_steps_text(st_buf *out, const st_plan_checked *checked) {
+    checked_text(out, checked->steps_rates, checked->steps_first, checked->n_steps);
 }
 
 void st_plan_path_text(st_buf *out, const st_choice_row *row) {

@@ -7,9 +7,10 @@
 
 /* How well schedules that were run had been predicted. */
 typedef struct st_plan_checked {
-    unsigned n;                /* that were run */
-    unsigned rates, first;     /* whose tokens/s, and whose time to the first token, were within a tenth */
-    const st_choice_row *best; /* the fastest for the goal, as measured; NULL: none was run */
+    unsigned n;            /* that were run */
+    unsigned rates, first; /* whose tokens/s, and whose time to the first token, were within a tenth */
+    unsigned n_steps, steps_rates, steps_first; /* the same predicted with the steps as they were */
+    const st_choice_row *best;                  /* the fastest for the goal, as measured; NULL: none was run */
 } st_plan_checked;
 st_plan_checked st_plan_check_of(const st_choice *choice);
 
@@ -20,6 +21,7 @@ double st_plan_above(double measured, double predicted);
 
 /* "tokens/s of 3, the first token of 2 of 4 schedules" */
 void st_plan_checked_text(st_buf *out, const st_plan_checked *checked);
+void st_plan_checked_steps_text(st_buf *out, const st_plan_checked *checked); /* where n_steps is not 0 */
 
 /* "cpu:0+1 92.0 %, host 5.0 %, between them 3.0 %" of a row's critical path. */
 void st_plan_path_text(st_buf *out, const st_choice_row *row);

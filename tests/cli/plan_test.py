@@ -277,12 +277,17 @@ class Plan(support.CommandTest):
             else:
                 self.assertGreater(row["measured"]["tokens_per_s"], 0)
                 self.assertGreater(row["measured"]["ttft_ns"], 0)
+                self.assertGreater(row["steps_over_planned"]["decode"], 0)
+                self.assertGreater(row["steps_over_planned"]["prefill"], 0)
+                for key, value in row["predicted_with_steps"].items():
+                    self.assertGreater(value, 0, key)
         self.assertTrue(all("measured" not in s for s in got["schedules"] if not s["possible"]))
         self.fails(USAGE, "plan", "--costs", self.write(TABLE), "--check", says="--costs")
         lines = self.done(*words).decode().splitlines()
         self.assertLessEqual(max(map(len, lines)), 80)
         self.assertEqual(sum(line.startswith("    measured ") for line in lines), len(run))
         self.assertTrue(any("predicted within 10 %" in line for line in lines))
+        self.assertTrue(any(line.startswith("  with steps as they took: tokens/s of ") for line in lines))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,11 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     make(&costs, &choice, 1, ST_GOAL_LATENCY);
     choice.rows[0].measured = (st_measured){
         .done = true, .tokens_per_s = 400, .stream_tokens_per_s = 400, .prefill_tokens_per_s = 400, .ttft_ns = 3e6};
+    choice.rows[1].measured = (st_measured){.done = true,
+                                            .tokens_per_s = 100,
+                                            .ttft_ns = 9e6,
+                                            .decode_pace = 3,
+                                            .with_steps = {.tokens_per_s = 80, .ttft_ns = 8.5e6}};
     st_buf out = {0};
     st_plan_text(&out, &choice, &costs, false);
     assert_false(out.failed);
@@ -30,7 +35,8 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
         "\n  one stream staged through the chunks: token, 1, 2, 3, 4, token is a chain:\n",
         "\n  best: threads of cpu:0+1 needs 40 % less time for each token than ",
         "\n  critical path: cpu:0+1 100.0 %, between them 0.0 %\n"
-        "  predicted within 10 %: tokens/s of 1, the first token of 0 of 1 schedules\n"
+        "  predicted within 10 %: tokens/s of 1, the first token of 0 of 2 schedules\n"
+        "  with steps as they took: tokens/s of 0, the first token of 1 of 1 schedules\n"
         "  measured the fastest: threads of cpu:0+1\n",
     };
     const char *at = out.data;
@@ -52,11 +58,19 @@ static void json_has_every_schedule_and_its_reason(void **state) {
     st_costs costs;
     st_choice choice;
     make(&costs, &choice, 2, ST_GOAL_THROUGHPUT);
+    choice.rows[0].measured =
+        (st_measured){.done = true, .decode_pace = 1.25, .with_steps = {.tokens_per_s = 80, .ttft_ns = 8.5e6}};
     json_t *root = st_plan_json(&choice, &costs, NULL);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "schema")), "stretto-plan/1");
     assert_string_equal(json_string_value(json_object_get(root, "goal")), "throughput");
     const json_t *rows = json_object_get(root, "schedules");
+    const json_t *steps = json_object_get(json_array_get(rows, 0), "steps_over_planned");
+    assert_true(json_real_value(json_object_get(steps, "decode")) == 1.25);
+    assert_true(json_is_null(json_object_get(steps, "prefill")));
+    const json_t *with_steps = json_object_get(json_array_get(rows, 0), "predicted_with_steps");
+    assert_true(json_real_value(json_object_get(with_steps, "ttft_ns")) == 8.5e6);
+    assert_null(json_object_get(json_array_get(rows, 1), "predicted_with_steps"));
     assert_int_equal(json_array_size(rows), choice.n_rows);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
