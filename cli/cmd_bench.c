@@ -47,16 +47,17 @@ static int feed(bench_work *w, uint32_t n, enum st_want want, stretto_error *err
     return rc;
 }
 
+static int look_at_id(void *arg, int32_t id) {
+    (void)id;
+    return cli_stopped(arg);
+}
+
 static int decode(bench_work *w, uint32_t n, stretto_error *err) {
-    int32_t id = w->ids[0];
-    for (uint32_t i = 0; i < n; i++) {
-        if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
-        int rc = st_chain_forward(w->s.chain, &id, 1, ST_WANT_LAST, NULL, NULL, err);
-        if (rc) return rc;
-        note_busy(w);
-        id = st_chain_argmax(w->s.chain);
-    }
-    return STRETTO_OK;
+    st_decoding steps = {.first = w->ids[0], .n = n, .on_id = look_at_id, .arg = w->cx};
+    int rc = st_chain_decode(w->s.chain, &steps, err);
+    note_busy(w);
+    if (!rc && cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
+    return rc;
 }
 
 static int time_once(bench_work *w, const bench_test *t, uint64_t *ns, stretto_error *err) {

@@ -37,6 +37,8 @@ int st_chain_open(st_chain **out, const st_chain_options *o, stretto_error *err)
         code = st_stream_open(&c->stream, c->chunks, c->n_chunks, c->kv_type, c->n_ctx, c->max_batch, err);
     }
     if (!code) code = st_pass_open(&c->pass, c->placement, c->max_batch, c->max_logits, o->trace, err);
+    if (!code) code = st_pass_open(&c->ahead, c->placement, 1, 1, o->trace, err);
+    c->last = c->pass;
     if (code)
         st_chain_close(c);
     else
@@ -47,9 +49,17 @@ int st_chain_open(st_chain **out, const st_chain_options *o, stretto_error *err)
 void st_chain_close(st_chain *c) {
     if (!c) return;
     st_pass_close(c->pass);
+    st_pass_close(c->ahead);
     st_stream_close(c->stream);
     st_placement_close(c->placement);
     free(c);
+}
+
+static int no_room(const st_chain *c, uint32_t n, stretto_error *err) {
+    uint32_t used = c->stream->n_past;
+    return st_fail(err, STRETTO_E_INPUT,
+                   "%u tokens do not fit: the context holds %u, of which %u are used (%u too many)", n, c->n_ctx, used,
+                   n - (c->n_ctx - used));
 }
 
 static int check_input(const st_chain *c, const int32_t *ids, uint32_t n, stretto_error *err) {
@@ -57,11 +67,7 @@ static int check_input(const st_chain *c, const int32_t *ids, uint32_t n, strett
         if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->n_vocab)
             return st_fail(err, STRETTO_E_INPUT, "token id %d at position %u is not in the vocabulary of %u", ids[i],
                            c->stream->n_past + i, c->model->n_vocab);
-    if (n > c->n_ctx - c->stream->n_past)
-        return st_fail(err, STRETTO_E_INPUT,
-                       "%u tokens do not fit: the context holds %u, of which %u are used (%u too many)", n, c->n_ctx,
-                       c->stream->n_past, n - (c->n_ctx - c->stream->n_past));
-    return 0;
+    return n > c->n_ctx - c->stream->n_past ? no_room(c, n, err) : STRETTO_OK;
 }
 
 /* One micro-batch of n ids with n_wanted rows of logits, the last ones. */
@@ -74,19 +80,25 @@ static int submit_batch(st_chain *c, const int32_t *ids, uint32_t n, uint32_t n_
     return code;
 }
 
-int st_chain_settle(st_chain *c, stretto_error *err) {
-    int code = st_pass_wait(c->pass, err);
-    if (!code) code = st_pass_check(c->pass, 0, st_pass_rows(c->pass), err);
-    if (code) {
-        c->stream->n_past = c->n_before;
-        return code;
-    }
-    for (uint32_t i = 0; i < c->n_chunks; i++) {
+/* Waits for a pass, and keeps what it came to. */
+static int settle(st_chain *c, st_pass *pass, stretto_error *err) {
+    int code = st_pass_wait(pass, err);
+    if (!code) code = st_pass_check(pass, 0, st_pass_rows(pass), err);
+    for (uint32_t i = 0; i < c->n_chunks && !code; i++) {
         uint64_t start, end;
-        st_pass_times(c->pass, i, &start, &end);
+        st_pass_times(pass, i, &start, &end);
         c->busy_ns[i] += end - start;
     }
-    if (st_pass_wanted(c->pass)) c->last_wanted = st_pass_wanted(c->pass) - 1;
+    if (!code && st_pass_wanted(pass)) {
+        c->last = pass;
+        c->last_wanted = st_pass_wanted(pass) - 1;
+    }
+    return code;
+}
+
+int st_chain_settle(st_chain *c, stretto_error *err) {
+    int code = settle(c, c->pass, err);
+    if (code) c->stream->n_past = c->n_before;
     return code;
 }
 
@@ -124,11 +136,59 @@ int st_chain_forward(st_chain *c, const int32_t *ids, uint32_t n, enum st_want w
     return code;
 }
 
+/* A step of decoding, of a known token or, where there is a pass before it, of the one that this chooses. When that
+ * fails the stream is as it was. */
+static int submit_step(st_chain *c, st_pass *pass, const st_decoding *d, st_pass *before, stretto_error *err) {
+    uint32_t n_before = c->stream->n_past;
+    st_pass_clear(pass);
+    if (before)
+        st_pass_add_fed(pass, c->stream, before);
+    else
+        st_pass_add(pass, c->stream, &d->first, 1, 1);
+    if (d->pick) st_pass_pick(pass, d->pick, d->pick_arg);
+    int code = st_pass_submit(pass, err);
+    if (code) c->stream->n_past = n_before;
+    return code;
+}
+
+/* Gives up what was submitted after the first n positions. */
+static int give_up(st_chain *c, st_pass *pass, uint32_t n, stretto_error *err) {
+    st_pass_wait(pass, NULL);
+    return st_stream_truncate(c->stream, n, err);
+}
+
+int st_chain_decode(st_chain *c, const st_decoding *d, stretto_error *err) {
+    uint32_t n = c->stream->n_past;
+    st_pass *pass = c->pass, *next = c->ahead;
+    int code = check_input(c, &d->first, 1, err);
+    memset(c->busy_ns, 0, c->n_chunks * sizeof *c->busy_ns);
+    if (!code && d->n > c->n_ctx - n) code = no_room(c, d->n, err);
+    if (!code) code = submit_step(c, pass, d, NULL, err);
+    if (code) return code;
+    for (uint32_t step = 0; step < d->n; step++) {
+        stretto_error later = {0};
+        int submitted = step + 1 < d->n ? submit_step(c, next, d, pass, &later) : STRETTO_OK;
+        code = settle(c, pass, err);
+        if (code) {
+            st_pass_wait(next, NULL);
+            c->stream->n_past = n;
+            return code;
+        }
+        n++;
+        if (d->on_id && d->on_id(d->arg, st_pass_chosen(pass, 0))) return give_up(c, next, n, err);
+        if (submitted) return st_fail(err, submitted, "%s", later.text);
+        st_pass *done = pass;
+        pass = next;
+        next = done;
+    }
+    return STRETTO_OK;
+}
+
 int32_t st_chain_argmax(const st_chain *c) {
-    return st_pass_chosen(c->pass, c->last_wanted);
+    return st_pass_chosen(c->last, c->last_wanted);
 }
 const float *st_chain_logits(const st_chain *c) {
-    return st_pass_logits(c->pass, c->last_wanted);
+    return st_pass_logits(c->last, c->last_wanted);
 }
 uint32_t st_chain_length(const st_chain *c) {
     return c->stream->n_past;

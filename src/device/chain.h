@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "chunk/chunk.h"
+#include "device/pass.h"
 #include "unit/event.h"
 
 #include <stdatomic.h>
@@ -50,6 +51,23 @@ int st_chain_submit(st_chain *chain, const int32_t *ids, uint32_t n, bool want_l
 int st_chain_settle(st_chain *chain, stretto_error *err);
 uint32_t st_chain_batch(const st_chain *chain); /* tokens of a micro-batch at most */
 
+/* Decoding one token after the other. */
+typedef struct st_decoding {
+    int32_t first;   /* is appended, then each id that its step chooses but the last */
+    uint32_t n;      /* steps, at least 1 */
+    st_pick_fn pick; /* chooses; NULL: argmax. Called for one step more than `on_id` when that ends it */
+    void *pick_arg;
+    /* Called on the caller's thread for the id that each step chose, in order; non-zero ends it. */
+    int (*on_id)(void *arg, int32_t id);
+    void *arg;
+} st_decoding;
+
+/* As st_chain_forward of one token at a time, but while the caller looks at an id the next step is already under way:
+ * it takes the id from the step before, on the unit. What is under way when on_id ends it is waited for and forgotten;
+ * that is no error. The errors are those of st_chain_forward; the chain then holds the tokens before the step that
+ * failed. The stop flag is not looked at. */
+int st_chain_decode(st_chain *chain, const st_decoding *decoding, stretto_error *err);
+
 /* Argmax and logits of the last position of the last forward that wanted some; owned by the chain. */
 int32_t st_chain_argmax(const st_chain *chain);
 const float *st_chain_logits(const st_chain *chain);
@@ -68,7 +86,7 @@ const st_chunk *st_chain_chunk(const st_chain *chain, uint32_t i);
 st_unit *st_chain_unit(const st_chain *chain, uint32_t i);
 /* Start and end of chunk i in the last micro-batch, on its unit's clock. */
 void st_chain_times(const st_chain *chain, uint32_t i, uint64_t *start_ns, uint64_t *end_ns);
-/* How long chunk i ran in the last forward, all its micro-batches together. */
+/* How long chunk i ran in the last forward or decoding, all its passes together. */
 uint64_t st_chain_busy_ns(const st_chain *chain, uint32_t i);
 
 /* A stand-alone step of chunk i of a chain: what a decode of the last n_rows of n_ids tokens makes it do. Creation runs

@@ -14,9 +14,10 @@ struct st_chain {
     const st_chunk *chunks; /* [n_chunks] the placement's */
     st_placement *placement;
     st_stream *stream;
-    st_pass *pass;
+    st_pass *pass, *ahead;           /* the second of one row, of decode steps that are submitted early */
     uint64_t busy_ns[ST_MAX_CHUNKS]; /* of each chunk in the last forward */
-    uint32_t last_wanted;            /* of the last pass with wanted rows: the last of them */
+    st_pass *last;                   /* pass with wanted rows, */
+    uint32_t last_wanted;            /* and the last of them */
     uint32_t n_before;               /* positions before the pass that is under way */
 };
 

@@ -71,46 +71,72 @@ static int read_prompt(st_chain *chain, const st_generate_options *o, st_generat
     return STRETTO_OK;
 }
 
-static int32_t choose(const st_chain *chain, const st_generate_options *o) {
-    if (!o->sampler || st_sampler_is_argmax(o->sampler)) return st_chain_argmax(chain);
-    int32_t id = st_sampler_pick(o->sampler, st_chain_logits(chain));
-    st_sampler_accept(o->sampler, id);
+/* Of the ids as they come. */
+typedef struct decoding {
+    const st_generate_options *o;
+    st_generate_result *result;
+    uint64_t handed, first; /* when the prompt was, and when the first id came */
+    bool ended;             /* result says how */
+} decoding;
+
+static bool by_argmax(const st_generate_options *o) {
+    return !o->sampler || st_sampler_is_argmax(o->sampler);
+}
+
+static int32_t pick_id(void *arg, const float *logits, int32_t argmax) {
+    st_sampler *sampler = arg;
+    (void)argmax;
+    int32_t id = st_sampler_pick(sampler, logits);
+    st_sampler_accept(sampler, id);
     return id;
 }
 
-static int generate_ids(st_chain *chain, const st_generate_options *o, uint64_t handed, st_generate_result *result,
-                        stretto_error *err) {
-    uint64_t first = 0;
-    while (result->n_generated < o->n_max) {
-        int32_t id = choose(chain, o);
-        uint64_t now = st_now_ns();
-        if (result->n_generated++ == 0) {
-            first = now;
-            result->first_token_ns = now - handed;
-        }
-        result->decode_ns = now - first;
-        int enough = o->on_id ? o->on_id(o->arg, id) : 0;
-        if (o->tok && st_tokenizer_is_end(o->tok, id)) {
-            result->finish = ST_FINISH_END;
-            return STRETTO_OK;
-        }
-        if (enough || cancelled(o)) return stopped(result, err);
-        if (result->n_generated == o->n_max) break;
-        if (st_chain_length(chain) == st_chain_ctx(chain)) {
-            result->finish = ST_FINISH_CONTEXT;
-            return STRETTO_OK;
-        }
-        int rc = st_chain_forward(chain, &id, 1, ST_WANT_LAST, NULL, NULL, err);
-        if (rc) return rc;
+static void end_with(decoding *d, enum st_finish finish) {
+    d->ended = true;
+    d->result->finish = finish;
+}
+
+static int take_id(void *arg, int32_t id) {
+    decoding *d = arg;
+    const st_generate_options *o = d->o;
+    uint64_t now = st_now_ns();
+    if (d->result->n_generated++ == 0) {
+        d->first = now;
+        d->result->first_token_ns = now - d->handed;
     }
-    result->finish = ST_FINISH_LENGTH;
-    return STRETTO_OK;
+    d->result->decode_ns = now - d->first;
+    int enough = o->on_id ? o->on_id(o->arg, id) : 0;
+    if (o->tok && st_tokenizer_is_end(o->tok, id))
+        end_with(d, ST_FINISH_END);
+    else if (enough || cancelled(o))
+        end_with(d, ST_FINISH_STOPPED);
+    return d->ended;
+}
+
+static int generate_ids(st_chain *chain, decoding *d, stretto_error *err) {
+    const st_generate_options *o = d->o;
+    if (o->n_max == 0) return STRETTO_OK;
+    int32_t id = by_argmax(o) ? st_chain_argmax(chain) : pick_id(o->sampler, st_chain_logits(chain), 0);
+    uint32_t most = o->n_max - 1, room = st_chain_ctx(chain) - st_chain_length(chain);
+    st_decoding steps = {.first = id,
+                         .n = most < room ? most : room,
+                         .pick = by_argmax(o) ? NULL : pick_id,
+                         .pick_arg = o->sampler,
+                         .on_id = take_id,
+                         .arg = d};
+    int rc = take_id(d, id) || steps.n == 0 ? STRETTO_OK : st_chain_decode(chain, &steps, err);
+    if (!rc && !d->ended && most > room) d->result->finish = ST_FINISH_CONTEXT;
+    return rc;
 }
 
 int st_generate(st_chain *chain, const st_generate_options *o, st_generate_result *result, stretto_error *err) {
     *result = (st_generate_result){.finish = ST_FINISH_STOPPED};
-    uint64_t handed = o->handed_ns ? o->handed_ns : st_now_ns();
+    decoding d = {.o = o, .result = result, .handed = o->handed_ns ? o->handed_ns : st_now_ns()};
     int rc = check_prompt(chain, o, err);
     if (!rc) rc = read_prompt(chain, o, result, err);
-    return rc ? rc : generate_ids(chain, o, handed, result, err);
+    if (rc) return rc;
+    result->finish = ST_FINISH_LENGTH;
+    rc = generate_ids(chain, &d, err);
+    if (rc) result->finish = ST_FINISH_STOPPED;
+    return !rc && result->finish == ST_FINISH_STOPPED ? stopped(result, err) : rc;
 }

@@ -21,9 +21,11 @@ const char *st_finish_name(enum st_finish finish); /* "length", "end", "context"
 typedef struct st_generate_options {
     const int32_t *prompt; /* [n_prompt], at least 1 */
     uint32_t n_prompt;
-    uint32_t n_max;          /* most ids to generate; 0 only reads the prompt */
-    uint32_t n_batch;        /* tokens between two looks at cancel while the prompt is read; 0: 256 */
-    st_sampler *sampler;     /* NULL: greedy. Not reset here; accepts prompt and generated ids */
+    uint32_t n_max;   /* most ids to generate; 0 only reads the prompt */
+    uint32_t n_batch; /* tokens between two looks at cancel while the prompt is read; 0: 256 */
+    /* NULL: greedy. Not reset here; accepts prompt and generated ids, and chooses and accepts one more when something
+     * ends the generation early. Used on a unit's thread meanwhile. */
+    st_sampler *sampler;
     const st_tokenizer *tok; /* whose end tokens end the generation; NULL: none do */
     /* Called on the caller's thread for each id as soon as it is chosen, the end token included; non-zero stops. May be
      * NULL. */
