@@ -21,7 +21,7 @@ typedef struct follower {
 /* What different sides write to stands on cache lines of its own. */
 struct st_pool {
     st_barrier barrier;           /* the team's own, for fn */
-    st_shares shares;             /* settled by the runner between runs */
+    st_hand *hands;               /* [count]; NULL: one worker has nobody to deal with */
     _Alignas(64) atomic_uint run; /* number of the current run; idle threads wait for it to change */
     atomic_uint hush;             /* idle threads that have seen this run sleep at once */
     atomic_bool stop;
@@ -63,7 +63,7 @@ static void idle_sleep(st_pool *pool, unsigned seen) {
 static void *follower_main(void *arg) {
     follower *self = arg;
     st_pool *pool = self->pool;
-    st_worker worker = {.id = self->id, .count = pool->count, .barrier = &pool->barrier, .shares = &pool->shares};
+    st_worker worker = {.id = self->id, .count = pool->count, .barrier = &pool->barrier, .hands = pool->hands};
     for (unsigned seen = 0;; seen++) {
         if (!idle_spin(pool, seen)) idle_sleep(pool, seen);
         if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) return NULL;
@@ -96,9 +96,11 @@ int st_pool_create(st_pool **out, const st_pool_options *options, stretto_error 
     if (options->count == 0) return st_fail(err, STRETTO_E_USAGE, "a thread pool needs at least one worker");
     st_pool *pool = st_alloc(1, sizeof *pool);
     follower *followers = st_alloc(options->count, sizeof *followers);
-    if (!pool || !followers) {
+    st_hand *hands = options->count > 1 ? st_alloc(options->count, sizeof *hands) : NULL;
+    if (!pool || !followers || (options->count > 1 && !hands)) {
         st_free(pool);
         st_free(followers);
+        st_free(hands);
         return st_fail_memory(err, "thread pool", sizeof *pool + options->count * sizeof *followers);
     }
     st_barrier_init(&pool->barrier, options->count);
@@ -106,8 +108,8 @@ int st_pool_create(st_pool **out, const st_pool_options *options, stretto_error 
     pool->spin_ns = options->spin_ns;
     pool->count = options->count;
     pool->followers = followers;
-    int code = st_shares_create(&pool->shares, options->count, err);
-    if (code == STRETTO_OK) code = pool_start(pool, options, err);
+    pool->hands = hands;
+    int code = pool_start(pool, options, err);
     if (code == STRETTO_OK)
         *out = pool;
     else
@@ -120,14 +122,13 @@ void st_pool_destroy(st_pool *pool) {
     atomic_store(&pool->stop, true);
     run_begin(pool);
     for (unsigned i = 0; i < pool->started; i++) pthread_join(pool->followers[i].thread, NULL);
-    st_shares_destroy(&pool->shares);
+    st_free(pool->hands);
     st_free(pool->followers);
     st_free(pool);
 }
 
 void st_pool_run(st_pool *pool, st_pool_fn fn, void *arg) {
-    st_worker worker = {.id = 0, .count = pool->count, .barrier = &pool->barrier, .shares = &pool->shares};
-    uint64_t since = st_now_ns();
+    st_worker worker = {.id = 0, .count = pool->count, .barrier = &pool->barrier, .hands = pool->hands};
     if (pool->count > 1) {
         pool->fn = fn;
         pool->arg = arg;
@@ -137,7 +138,6 @@ void st_pool_run(st_pool *pool, st_pool_fn fn, void *arg) {
     fn(arg, &worker);
     for (unsigned turn = 0; atomic_load_explicit(&pool->busy, memory_order_acquire) > 0;)
         st_spin_turn(turn++, ST_SPIN_TEAM);
-    if (pool->count > 1) st_shares_settle(&pool->shares, st_now_ns() - since);
 }
 
 void st_pool_quiet(st_pool *pool) {

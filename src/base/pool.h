@@ -26,8 +26,8 @@ void st_pool_destroy(st_pool *pool); /* NULL is fine; not while a run is in prog
 
 typedef void (*st_pool_fn)(void *arg, const st_worker *worker);
 
-/* Runs fn on every worker and returns when all have returned; what workers waited in it then moves the team's shares
- * (st_shares_settle). One run at a time, from one thread at a time. */
+/* Runs fn on every worker and returns when all have returned. One run at a time, from one thread at a time. All workers
+ * come to the same syncs, and begin the same jobs (deal.h) between them. */
 void st_pool_run(st_pool *pool, st_pool_fn fn, void *arg);
 
 /* Makes idle threads sleep now rather than at the end of their spin, and returns when they do (so that their spinning

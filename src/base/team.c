@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/team.h"
 
-#include "base/clock.h"
 #include "base/spin.h"
 
 void st_barrier_init(st_barrier *barrier, unsigned count) {
@@ -51,48 +50,19 @@ static inline bool reached(const atomic_uint *counter, unsigned number) {
     return (int)(atomic_load_explicit(counter, memory_order_acquire) - number) >= 0;
 }
 
-/* waited_ns, when not NULL, grows by the time that passes here. */
-static void wait_for(const atomic_uint *counter, unsigned number, st_ahead ahead, uint64_t *waited_ns) {
-    if (reached(counter, number)) return;
-    uint64_t since = waited_ns ? st_now_ns() : 0;
+static void wait_for(const atomic_uint *counter, unsigned number, st_ahead ahead) {
     if (ahead.bytes > AHEAD_MOST) ahead.bytes = AHEAD_MOST;
     for (unsigned turn = 0; !reached(counter, number);) wait_turn(turn++, &ahead);
-    if (waited_ns) *waited_ns += st_now_ns() - since;
 }
 
-static void team_sync(const st_worker *worker, st_ahead ahead, uint64_t *waited_ns) {
+void st_worker_sync_ahead(const st_worker *worker, st_ahead ahead) {
     unsigned number;
     if (worker->count == 1) return;
     const atomic_uint *counter =
         worker->count == 2 ? pair_arrive(worker->barrier, worker->id, &number) : team_arrive(worker->barrier, &number);
-    wait_for(counter, number, ahead, waited_ns);
-}
-
-void st_worker_sync_ahead(const st_worker *worker, st_ahead ahead) {
-    team_sync(worker, ahead, NULL);
-}
-
-void st_worker_sync_shared(const st_worker *worker, st_ahead ahead) {
-    team_sync(worker, ahead, worker->shares ? &worker->shares->of[worker->id].waited_ns : NULL);
+    wait_for(counter, number, ahead);
 }
 
 void st_worker_sync(const st_worker *worker) {
-    team_sync(worker, (st_ahead){NULL, 0}, NULL);
-}
-
-void st_worker_share(const st_worker *worker, enum st_bound bound, uint32_t total, uint32_t *lo, uint32_t *hi) {
-    st_shares *shares = worker->shares;
-    if (!shares) {
-        st_worker_range(worker, total, lo, hi);
-        return;
-    }
-    if (worker->id == 0 && !shares->used) { /* once: the others read this line, too */
-        shares->used = true;
-        shares->bound = bound;
-    }
-    double begin = 0.0; /* summed up in the same order by the worker before, whose end this is */
-    for (unsigned id = 0; id < worker->id; id++) begin += shares->of[id].size[bound];
-    *lo = (uint32_t)(begin * total + 0.5);
-    *hi = worker->id + 1 == worker->count ? total
-                                          : (uint32_t)((begin + shares->of[worker->id].size[bound]) * total + 0.5);
+    st_worker_sync_ahead(worker, (st_ahead){NULL, 0});
 }

@@ -4,9 +4,8 @@
 #ifndef ST_BASE_TEAM_H
 #define ST_BASE_TEAM_H
 
-#include "base/share.h"
-
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +16,16 @@ typedef struct st_barrier {
     unsigned count;
 } st_barrier;
 
+/* What a worker of a team has taken of its part of a job (deal.h), on a cache line of its own. Zeroed at first. */
+typedef struct st_hand {
+    _Alignas(64) atomic_uint taken[2]; /* of this job, and of the next or the last one */
+    unsigned jobs;                     /* so far; the worker's own */
+} st_hand;
+
 typedef struct st_worker {
     unsigned id, count;  /* id is 0..count-1 */
     st_barrier *barrier; /* of `count` threads; may be NULL when count is 1 */
-    st_shares *shares;   /* of the team; NULL: equal ones */
+    st_hand *hands;      /* [count] of the team; NULL: each worker keeps to its own part */
 } st_worker;
 
 void st_barrier_init(st_barrier *barrier, unsigned count);
@@ -39,18 +44,12 @@ typedef struct st_ahead {
  * as far as the time goes: a core alone cannot draw all that memory gives, so a wait without that is bandwidth lost. */
 void st_worker_sync_ahead(const st_worker *worker, st_ahead ahead);
 
-/* The same at the end of work that was shared out by st_worker_share: what a worker waits here moves the shares. */
-void st_worker_sync_shared(const st_worker *worker, st_ahead ahead);
-
 /* The part [*lo, *hi) of `total` items that is this worker's; contiguous, in order of id, sizes differ by at most
  * one. */
 static inline void st_worker_range(const st_worker *worker, uint32_t total, uint32_t *lo, uint32_t *hi) {
     *lo = (uint32_t)((uint64_t)total * worker->id / worker->count);
     *hi = (uint32_t)((uint64_t)total * (worker->id + 1) / worker->count);
 }
-
-/* The same, with parts as large as the workers' shares of such work; one may be empty. */
-void st_worker_share(const st_worker *worker, enum st_bound bound, uint32_t total, uint32_t *lo, uint32_t *hi);
 
 static inline st_worker st_worker_alone(void) {
     return (st_worker){.id = 0, .count = 1, .barrier = 0};

@@ -167,16 +167,15 @@ void st_forward_attention(const st_forward *f, uint32_t i, const st_rows *input,
     st_product qkv[] = {
         {&layer->q, s->q, s->q_stride}, {&layer->k, s->k, s->kv_stride}, {&layer->v, s->v, s->kv_stride}};
     st_product out = {&layer->o, s->proj, s->d_stride};
-    const enum st_bound bound = st_forward_bound(f);
     if (f->batch->n == 1 && layer->kv_layer == i) fetch_slots(f, layer, i);
-    st_products_run(f->kern, input, qkv, layer->kv_layer == i ? 3 : 1, f->worker, bound);
-    st_worker_sync_shared(f->worker, (st_ahead){NULL, 0});
+    st_products_run(f->kern, input, qkv, layer->kv_layer == i ? 3 : 1, 1, f->worker);
+    st_worker_sync(f->worker);
     turn_and_store(f, layer, i);
     st_worker_sync_ahead(f->worker, keys_ahead(f, layer));
     attend(f, layer);
-    st_worker_sync_ahead(f->worker, st_products_ahead(&out, 1, f->worker, bound));
+    st_worker_sync_ahead(f->worker, st_products_ahead(&out, 1, 1, f->worker));
     st_rows heads = st_forward_rows(f, s->attn, s->q_stride, layer->n_heads * layer->head_dim, f->batch->n);
     st_forward_quantize(f, &heads);
-    st_products_run(f->kern, &heads, &out, 1, f->worker, bound);
-    st_worker_sync_shared(f->worker, next);
+    st_products_run(f->kern, &heads, &out, 1, 1, f->worker);
+    st_worker_sync_ahead(f->worker, next);
 }

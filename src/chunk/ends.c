@@ -46,8 +46,8 @@ static void make_ple(const st_forward *f, uint32_t lo, uint32_t hi) {
     st_rows rows = st_forward_rows(f, f->batch->hidden, m->d_model, m->d_model, f->batch->n);
     st_forward_quantize(f, &rows);
     st_product out = {&m->ple_model, f->batch->ple, st_ple_stride(m)};
-    st_products_run(f->kern, &rows, &out, 1, f->worker, st_forward_bound(f));
-    st_worker_sync_shared(f->worker, (st_ahead){NULL, 0});
+    st_products_run(f->kern, &rows, &out, 1, 1, f->worker);
+    st_worker_sync(f->worker);
     for (uint32_t row = lo; row < hi; row++) finish_ple_row(f, row);
     st_worker_sync(f->worker);
     st_forward_trace(f, ST_TRACE_PLE, 0, f->batch->ple, m->n_layers * m->d_ple, st_ple_stride(m));
@@ -122,11 +122,11 @@ void st_forward_head(const st_forward *f) {
     }
     st_product out = {&m->head, f->batch->logits, st_logits_stride(m)};
     uint32_t lo, hi;
-    st_worker_share(f->worker, st_forward_bound(f), st_matrix_strips(&m->head), &lo, &hi);
-    if (lo < hi) st_product_strips(f->kern, &rows, &out, lo, hi);
-    uint32_t end = hi * ST_STRIP < m->n_vocab ? hi * ST_STRIP : m->n_vocab;
-    find_best(f, lo * ST_STRIP, end);
-    st_worker_sync_shared(f->worker, (st_ahead){NULL, 0});
+    st_products_run(f->kern, &rows, &out, 1, 1, f->worker);
+    st_worker_sync(f->worker);
+    st_worker_range(f->worker, m->n_vocab, &lo, &hi);
+    find_best(f, lo, hi);
+    st_worker_sync(f->worker);
     if (f->worker->id == 0) join_best(f);
     st_worker_sync(f->worker);
 }

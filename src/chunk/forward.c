@@ -111,34 +111,20 @@ static void settle(const st_forward *f, pending *p) {
 /* proj = matrix x rows. Ends with a sync, after which `next` is read. */
 static void project(const st_forward *f, const st_matrix *matrix, const st_rows *rows, st_ahead next) {
     st_product out = {.matrix = matrix, .y = f->s->proj, .ldy = f->s->d_stride};
-    st_products_run(f->kern, rows, &out, 1, f->worker, st_forward_bound(f));
-    st_worker_sync_shared(f->worker, next);
-}
-
-/* Whole blocks of the outputs of a gate, which are then quantized, and the strips that they are. */
-typedef struct gate_share {
-    uint32_t lo, hi;      /* blocks */
-    uint32_t first, last; /* strips [first, last) */
-} gate_share;
-
-static gate_share gate_share_of(const st_forward *f, const st_matrix *gate) {
-    const uint32_t strips = st_matrix_strips(gate), block = ST_QBLOCK / ST_STRIP;
-    gate_share s;
-    st_worker_share(f->worker, st_forward_bound(f), (strips + block - 1) / block, &s.lo, &s.hi);
-    s.first = s.lo * block;
-    s.last = s.hi * block < strips ? s.hi * block : strips;
-    return s;
-}
-
-static st_ahead gate_ahead(const st_forward *f, const st_matrix *gate) {
-    gate_share s = gate_share_of(f, gate);
-    if (s.first >= s.last) return (st_ahead){NULL, 0};
-    return (st_ahead){gate->data + s.first * gate->strip_bytes, (s.last - s.first) * gate->strip_bytes};
+    st_products_run(f->kern, rows, &out, 1, 1, f->worker);
+    st_worker_sync_ahead(f->worker, next);
 }
 
 static st_ahead matrix_ahead(const st_forward *f, const st_matrix *matrix) {
     st_product product = {.matrix = matrix};
-    return st_products_ahead(&product, 1, f->worker, st_forward_bound(f));
+    return st_products_ahead(&product, 1, 1, f->worker);
+}
+
+enum { GATE_ALIGN = ST_QBLOCK / ST_STRIP }; /* strips: their outputs are quantized in whole blocks */
+
+static st_ahead gate_ahead(const st_forward *f, const st_matrix *gate) {
+    st_product product = {.matrix = gate};
+    return st_products_ahead(&product, 1, GATE_ALIGN, f->worker);
 }
 
 /* What is read after layer i. */
@@ -147,29 +133,36 @@ static st_ahead layer_ahead(const st_forward *f, uint32_t i) {
     if (i == f->chunk->span.last) return f->chunk->head ? matrix_ahead(f, &m->head) : (st_ahead){NULL, 0};
     const st_layer *next = &m->layers[i + 1];
     st_product qkv[] = {{.matrix = &next->q}, {.matrix = &next->k}, {.matrix = &next->v}};
-    return st_products_ahead(qkv, next->kv_layer == i + 1 ? 3 : 1, f->worker, st_forward_bound(f));
+    return st_products_ahead(qkv, next->kv_layer == i + 1 ? 3 : 1, 1, f->worker);
+}
+
+/* gate = act(gate) * by, of this worker's blocks of all rows, and quantizes them. */
+static void activate(const st_forward *f, const st_rows *rows, const float *by, size_t by_stride) {
+    uint32_t lo, hi, width = rows->cols;
+    st_worker_range(f->worker, (width + ST_QBLOCK - 1) / ST_QBLOCK, &lo, &hi);
+    uint32_t from = lo * ST_QBLOCK, to = hi * ST_QBLOCK < width ? hi * ST_QBLOCK : width;
+    if (from >= to) return;
+    for (uint32_t row = 0; row < rows->n; row++)
+        f->kern->gate(f->model->act, f->s->gate + row * rows->stride + from, by + row * by_stride + from, to - from);
+    quantize_blocks(f, rows, lo, hi);
 }
 
 /* gate = act(gate_matrix x input) * by, quantized as the input of the next product; by is up_matrix x input where there
- * is one. A worker has whole blocks of both to itself, so nothing has to be waited for in between. Ends with a sync,
- * after which the matrix `next` is read. */
+ * is one. A worker's part of both products is what it then goes on with. Ends with a sync, after which the matrix
+ * `next` is read. */
 static st_rows gated(const st_forward *f, const st_rows *input, const st_matrix *gate_matrix,
                      const st_matrix *up_matrix, const float *by, size_t by_stride, const st_matrix *next) {
-    const uint32_t width = gate_matrix->rows;
-    const gate_share s = gate_share_of(f, gate_matrix);
-    st_product gate = {gate_matrix, f->s->gate, f->s->ff_stride}, up = {up_matrix, f->s->up, f->s->ff_stride};
-    st_rows rows = {
-        .x = f->s->gate, .stride = f->s->ff_stride, .n = f->batch->n, .cols = width, .quant = f->s->quant_gate};
-    if (s.first < s.last) {
-        st_product_strips(f->kern, input, &gate, s.first, s.last);
-        if (up_matrix) st_product_strips(f->kern, input, &up, s.first, s.last);
-        uint32_t from = s.lo * ST_QBLOCK, to = s.hi * ST_QBLOCK < width ? s.hi * ST_QBLOCK : width;
-        for (uint32_t row = 0; row < f->batch->n; row++)
-            f->kern->gate(f->model->act, f->s->gate + row * f->s->ff_stride + from, by + row * by_stride + from,
-                          to - from);
-        quantize_blocks(f, &rows, s.lo, s.hi);
-    }
-    st_worker_sync_shared(f->worker, matrix_ahead(f, next));
+    st_product products[] = {{gate_matrix, f->s->gate, f->s->ff_stride}, {up_matrix, f->s->up, f->s->ff_stride}};
+    st_rows rows = {.x = f->s->gate,
+                    .stride = f->s->ff_stride,
+                    .n = f->batch->n,
+                    .cols = gate_matrix->rows,
+                    .quant = f->s->quant_gate};
+    const st_ahead ahead = matrix_ahead(f, next);
+    st_products_run(f->kern, input, products, up_matrix ? 2 : 1, GATE_ALIGN, f->worker);
+    st_worker_sync_ahead(f->worker, ahead);
+    activate(f, &rows, by, by_stride);
+    st_worker_sync_ahead(f->worker, ahead);
     return rows;
 }
 

@@ -23,11 +23,6 @@ typedef struct st_forward {
     uint8_t *quant; /* panels of the widest row */
 } st_forward;
 
-/* What bounds the products of this batch. */
-static inline enum st_bound st_forward_bound(const st_forward *f) {
-    return f->batch->n == 1 ? ST_BOUND_MEMORY : ST_BOUND_ARITHMETIC;
-}
-
 /* Rows of `width` f32 at x as the input of a product, to be quantized into f->quant. */
 st_rows st_forward_rows(const st_forward *f, const float *x, size_t stride, uint32_t width, uint32_t n);
 /* Quantizes rows: all of them when alone (no sync), else this worker's columns, and ends with a sync. */

@@ -25,16 +25,14 @@ typedef struct st_product {
     size_t ldy;
 } st_product;
 
-/* This worker's share of several products of the same input: a contiguous range of all their strips, as large as its
- * share of work with that bound (st_worker_share); the next sync has to be st_worker_sync_shared. */
+#define ST_PRODUCTS_MAX 3 /* of one input */
+
+/* Several products of the same input, a job of its own (base/deal.h): each worker has its part of each product, in
+ * steps of `align` strips, and takes what others have left. What came out is there after the next sync. */
 void st_products_run(const st_kern *kern, const st_rows *rows, const st_product *products, uint32_t n_products,
-                     const st_worker *worker, enum st_bound bound);
+                     uint32_t align, const st_worker *worker);
 
-/* Where this worker's share of the same begins: the strips of the first product that it has some of. */
-st_ahead st_products_ahead(const st_product *products, uint32_t n_products, const st_worker *worker,
-                           enum st_bound bound);
-
-/* Strips lo..hi-1 of one product. */
-void st_product_strips(const st_kern *kern, const st_rows *rows, const st_product *product, uint32_t lo, uint32_t hi);
+/* Where this worker's part of the same begins: its strips of the first product that it has some of. */
+st_ahead st_products_ahead(const st_product *products, uint32_t n_products, uint32_t align, const st_worker *worker);
 
 #endif

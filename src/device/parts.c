@@ -95,7 +95,8 @@ static void run_set(void *arg, const st_matrix *const *m, uint32_t n) {
         products[n_products] = (st_product){.matrix = m[i], .y = w->y + n_products * w->ldy, .ldy = w->ldy};
         n_products++;
     }
-    st_products_run(w->model->kern, &w->rows, products, n_products, call->worker, ST_BOUND_MEMORY);
+    st_products_run(w->model->kern, &w->rows, products, n_products, 1, call->worker);
+    st_worker_sync(call->worker);
 }
 
 static int part_run(void *arg, const st_worker *worker, stretto_error *err) {

@@ -24,6 +24,9 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
 /* Declares a kernel table's functions, so that every variant has the same signature. */
 #define ST_KERN_MATMUL_DECL(name)                                                                                      \
     void name(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y, size_t ldy)
+#define ST_KERN_TURN_DECL(name)                                                                                        \
+    void name(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y, uint32_t n,    \
+              uint32_t turns)
 #define ST_KERN_OPS_DECL(isa)                                                                                          \
     void st_quantize_##isa(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);                               \
     void st_rms_norm_##isa(float *out, const float *x, const float *weight, uint32_t n, float eps);                    \

@@ -108,6 +108,10 @@ enum st_stream_order { ST_STREAM_ONE, ST_STREAM_FOUR, ST_STREAM_ORDERS };
 enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as in matrix products; f32 multiply-add */
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
+#define ST_TURN_MAX 4 /* strips of a turn */
+typedef void st_turn_fn(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y,
+                        uint32_t n, uint32_t turns);
+
 typedef struct st_kern {
     const char *name;                             /* "scalar", "avx2", "avx512", "neon", "dotprod", "i8mm" */
     const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
@@ -116,6 +120,11 @@ typedef struct st_kern {
      * quant part must be filled when the format is quantized. */
     void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi,
                                   float *y, size_t ldy);
+    /* How strips of one token's product are best read: so many at a time, far from each other (NULL and 0: in order).
+     * `turns` times n strips of w's format and columns, at strips[i] and what follows there, whose outputs go to y[i]
+     * and on; n is 1 to turn_strips, turns at least 1. Results are those of matmul bit for bit. */
+    st_turn_fn *turn[ST_TYPE_COUNT];
+    uint32_t turn_strips; /* up to ST_TURN_MAX */
     /* Fills blocks block_lo..block_hi-1 of panel->quant from panel->x; all of them are st_panel_blocks(panel). */
     void (*quantize)(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);
 

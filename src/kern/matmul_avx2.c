@@ -5,6 +5,7 @@
 #include "kern/matmul_avx2.h"
 
 #include "kern/matvec_avx2.h"
+#include "kern/turns.h"
 #include "kern/unpack_avx2.h"
 
 /* How the byte products of a block become one exact integer (avx2.h). */
@@ -218,7 +219,7 @@ ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, ui
 #define MATMUL(format, tile_bytes, blocks, how, offset, min)                                                           \
     ST_KERN_MATMUL_DECL(st_matmul_##format##_avx2) {                                                                   \
         if (panel->n == 1)                                                                                             \
-            st_matvec_##format##_avx2(w, panel->quant, strip_lo, strip_hi, y);                                         \
+            st_turns_range(w, panel, strip_lo, strip_hi, y, st_turn_##format##_avx2, ST_TURN_AVX2);                    \
         else                                                                                                           \
             matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, tile_bytes, blocks, how, offset, min);       \
     }

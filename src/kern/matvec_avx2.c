@@ -398,8 +398,6 @@ typedef struct plan {
     int tile_bytes;
 } plan;
 
-enum { PARTS = 3 }; /* of a matrix, read in turns */
-
 /* Activations are not to be kept for the next part's piece. */
 #define ADD_PIECE(s, at)                                                                                               \
     s = how.add(s, at, chunk, x, piece);                                                                               \
@@ -407,52 +405,60 @@ enum { PARTS = 3 }; /* of a matrix, read in turns */
     HOLD(s.acc.hi);                                                                                                    \
     FORGET_LOADS();
 
-ST_INLINE void store_strip(float *y, uint32_t strip, strip_sums s) {
-    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP, s.acc.lo);
-    _mm256_storeu_ps(y + (size_t)strip * ST_STRIP + 8, s.acc.hi);
+ST_INLINE void store_strip(float *y, strip_sums s) {
+    _mm256_storeu_ps(y, s.acc.lo);
+    _mm256_storeu_ps(y + 8, s.acc.hi);
 }
 
-/* `n` strips, up to PARTS, the first one and others `apart` from each other. */
-ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t *x, uint32_t first, uint32_t apart,
-                             float *y) {
-    const uint8_t *tile = w->data + first * w->strip_bytes;
-    const size_t part = apart * w->strip_bytes;
+/* `turns` times n strips, each at its place in memory and behind that. */
+ST_INLINE void matvec_strips(plan how, int n, const st_matrix *w, const uint8_t *quant, const uint8_t *const *strips,
+                             float *const *y, uint32_t turns) {
     const strip_sums none = {{_mm256_setzero_ps(), _mm256_setzero_ps()},
                              {_mm256_setzero_si256(), _mm256_setzero_si256()}};
-    strip_sums a = none, b = none, c = none;
-    for (uint32_t tiles = w->cols / (32 * (uint32_t)(how.chunks * how.blocks)); tiles > 0; tiles--) {
-        for (uint32_t chunk = 0; chunk < (uint32_t)how.chunks; chunk++) {
+    for (size_t turn = 0; turn < turns; turn++) {
+        const size_t on = turn * w->strip_bytes;
+        const uint8_t *x = quant, *at_a = strips[0] + on, *at_b = n > 1 ? strips[1] + on : NULL,
+                      *at_c = n > 2 ? strips[2] + on : NULL;
+        strip_sums a = none, b = none, c = none;
+        for (uint32_t tiles = w->cols / (32 * (uint32_t)(how.chunks * how.blocks)); tiles > 0; tiles--) {
+            for (uint32_t chunk = 0; chunk < (uint32_t)how.chunks; chunk++) {
 #pragma GCC unroll 4
-            for (int piece = 0; piece < how.pieces; piece++) {
-                ADD_PIECE(a, tile)
-                if (n > 1) {
-                    ADD_PIECE(b, tile + part)
+                for (int piece = 0; piece < how.pieces; piece++) {
+                    ADD_PIECE(a, at_a)
+                    if (n > 1) {
+                        ADD_PIECE(b, at_b)
+                    }
+                    if (n > 2) {
+                        ADD_PIECE(c, at_c)
+                    }
                 }
-                if (n > 2) {
-                    ADD_PIECE(c, tile + 2 * part)
-                }
+                x += how.blocks * ST_QBLOCK_BYTES;
             }
-            x += how.blocks * ST_QBLOCK_BYTES;
+            at_a += how.tile_bytes;
+            if (n > 1) at_b += how.tile_bytes;
+            if (n > 2) at_c += how.tile_bytes;
         }
-        tile += how.tile_bytes;
+        store_strip(y[0] + turn * ST_STRIP, a);
+        if (n > 1) store_strip(y[1] + turn * ST_STRIP, b);
+        if (n > 2) store_strip(y[2] + turn * ST_STRIP, c);
     }
-    store_strip(y, first, a);
-    if (n > 1) store_strip(y, first + apart, b);
-    if (n > 2) store_strip(y, first + 2 * apart, c);
 }
 
-/* Strips lo..hi-1: as many as go into parts of equal length, then those that are left. */
-ST_INLINE void matvec(plan how, const st_matrix *w, const uint8_t *x, uint32_t lo, uint32_t hi, float *y) {
-    const uint32_t apart = (hi - lo) / PARTS, rest = lo + apart * PARTS;
-    for (uint32_t i = lo; i < lo + apart; i++) matvec_strips(how, PARTS, w, x, i, apart, y);
-    if (hi - rest == 1) matvec_strips(how, 1, w, x, rest, 1, y);
-    if (hi - rest == 2) matvec_strips(how, 2, w, x, rest, 1, y);
+ST_INLINE void matvec_turns(plan how, const st_matrix *w, const uint8_t *x, const uint8_t *const *strips,
+                            float *const *y, uint32_t n, uint32_t turns) {
+    _Static_assert(ST_TURN_AVX2 == 3, "a case for each number of strips");
+    if (n == 3)
+        matvec_strips(how, 3, w, x, strips, y, turns);
+    else if (n == 2)
+        matvec_strips(how, 2, w, x, strips, y, turns);
+    else
+        matvec_strips(how, 1, w, x, strips, y, turns);
 }
 
 #define MATVEC(format, pieces, blocks, chunks, tile_bytes)                                                             \
-    void st_matvec_##format##_avx2(const st_matrix *w, const uint8_t *quant, uint32_t strip_lo, uint32_t strip_hi,     \
-                                   float *y) {                                                                         \
-        matvec((plan){piece_##format, pieces, blocks, chunks, tile_bytes}, w, quant, strip_lo, strip_hi, y);           \
+    ST_KERN_TURN_DECL(st_turn_##format##_avx2) {                                                                       \
+        matvec_turns((plan){piece_##format, pieces, blocks, chunks, tile_bytes}, w, panel->quant, strips, y, n,        \
+                     turns);                                                                                           \
     }
 
 MATVEC(q4_0, 2, 1, 1, ST_TILE_Q4_0)
