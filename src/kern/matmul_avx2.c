@@ -153,18 +153,27 @@ ST_INLINE sums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, i
     return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), by_second, tokens));
 }
 
-/* One half (8 rows) of one token: acc += float(dot) * (d * dx), and the minimum. */
-ST_INLINE void add_half(float *acc, __m256i dot, const block16 *b, uint32_t half, minimum min, __m256 dx,
-                        const float *ds, const int16_t *x_sums) {
-    __m256 a = _mm256_loadu_ps(acc + 8 * half);
-    a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(_mm256_load_ps(b->d + 8 * half), dx), a);
-    if (min == MIN) a = _mm256_fmadd_ps(_mm256_load_ps(b->m + 8 * half), _mm256_broadcast_ss(ds), a);
+/* Of eight rows: the scales, and the minima where there are some. */
+typedef struct rows8 {
+    __m256 d, m;
+} rows8;
+
+ST_INLINE rows8 load_rows8(const block16 *b, uint32_t half, minimum min) {
+    const __m256 d = _mm256_load_ps(b->d + 8 * half);
+    return (rows8){d, min == NO_MIN ? d : _mm256_load_ps(b->m + 8 * half)};
+}
+
+/* One half (8 rows) of one token: a + float(dot) * (d * dx), and the minimum. */
+ST_INLINE __m256 add_half(__m256 a, __m256i dot, rows8 rows, const block16 *b, uint32_t half, minimum min, __m256 dx,
+                          __m256 ds, const int16_t *x_sums) {
+    a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(rows.d, dx), a);
+    if (min == MIN) a = _mm256_fmadd_ps(rows.m, ds, a);
     if (min == TWO_MINS) {
         const __m256i sum = add32(_mm256_madd_epi16(load256(b->min[0] + 16 * half), broadcast4(x_sums)),
                                   _mm256_madd_epi16(load256(b->min[1] + 16 * half), broadcast4(x_sums + 2)));
-        a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_mul_ps(_mm256_load_ps(b->m + 8 * half), dx), a);
+        a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_mul_ps(rows.m, dx), a);
     }
-    _mm256_storeu_ps(acc + 8 * half, a);
+    return a;
 }
 
 /* Some tokens (up to four, from `first` on) of a panel's block x times an unpacked block. */
@@ -175,11 +184,15 @@ ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t
     const float *d = st_qblock_d(x, n) + first, *ds = d + n;
     const int16_t *x_sums = st_qblock_sums(x, n) + 4 * (size_t)first;
     const sums s = dots(b, x + 32 * (size_t)first, x_sums, tokens, how, offset);
+    const rows8 lo = load_rows8(b, 0, min), hi = load_rows8(b, 1, min);
 #define TOKEN(t)                                                                                                       \
     {                                                                                                                  \
-        const __m256 dx = _mm256_broadcast_ss(d + (t));                                                                \
-        add_half(acc[first + (t)], s.lo##t, b, 0, min, dx, ds + (t), x_sums + 4 * (t));                                \
-        add_half(acc[first + (t)], s.hi##t, b, 1, min, dx, ds + (t), x_sums + 4 * (t));                                \
+        float *to = acc[first + (t)];                                                                                  \
+        const __m256 dx = _mm256_broadcast_ss(d + (t)), sx = _mm256_broadcast_ss(ds + (t));                            \
+        const __m256 a = add_half(_mm256_loadu_ps(to), s.lo##t, lo, b, 0, min, dx, sx, x_sums + 4 * (t));              \
+        const __m256 c = add_half(_mm256_loadu_ps(to + 8), s.hi##t, hi, b, 1, min, dx, sx, x_sums + 4 * (t));          \
+        _mm256_storeu_ps(to, a);                                                                                       \
+        _mm256_storeu_ps(to + 8, c);                                                                                   \
     }
     FOR_TOKENS(TOKEN)
 #undef TOKEN
