@@ -16,6 +16,13 @@
 #define ROUNDS_MOST 16
 #define RUNS_A_TURN 3 /* after so many runs costs are measured again */
 
+/* One run of a schedule: what was measured, what its steps took over what was planned, and what is predicted with such
+ * steps (zeros where that is unknown). */
+typedef struct check_run {
+    run_rates measured, with_steps;
+    double decode_pace, prefill_pace;
+} check_run;
+
 typedef struct check_work {
     session *s;
     st_choice *choice;
@@ -25,9 +32,8 @@ typedef struct check_work {
     st_job *jobs;     /* [streams] owned */
     run_span *spans;  /* [streams] owned */
     uint32_t n_spans;
-    run_rates *rates;   /* [n_possible][ROUNDS_MOST] owned */
-    st_pace **paces;    /* [n_possible] owned, of all rounds; NULL: not run */
-    st_pace *pace;      /* of the one that runs */
+    check_run *runs;    /* [n_possible][ROUNDS_MOST] owned */
+    st_pace *pace;      /* of the run that goes on; owned */
     st_choice_row *row; /* that runs, */
     uint64_t handed_ns; /* since then; 0: it warms up */
     size_t cap_events;
@@ -100,28 +106,46 @@ static int open_streams(check_work *w, const st_schedule *schedule, st_lineup *l
 }
 
 /* One run of all streams. A warm-up before it wakes the units and touches the memory. */
-static int run_row(check_work *w, st_choice_row *row, run_rates *rates, stretto_error *err) {
-    st_lineup *lineup = calloc(1, sizeof *lineup);
-    if (!lineup) return st_fail_memory(err, "a schedule's units", sizeof *lineup);
+static int run_streams_of(check_work *w, const st_schedule *schedule, st_lineup *lineup, stretto_error *err) {
     st_streams *streams = NULL;
     st_streams_events events = {.on_result = note_result, .on_pass = note_pass, .arg = w};
     st_job warm = w->jobs[0];
     warm.n_max = 2;
-    w->n_spans = 0;
-    w->row = row;
     w->handed_ns = 0;
-    w->cap_events = 0;
-    free(row->measured.events); /* of the round before */
-    row->measured.events = NULL;
-    row->measured.n_events = 0;
-    int rc = open_streams(w, &row->schedule, lineup, &streams, err);
+    int rc = open_streams(w, schedule, lineup, &streams, err);
     if (!rc) rc = st_streams_run(streams, &warm, 1, &events, err);
     w->n_spans = 0; /* the warm-up's does not count */
     w->handed_ns = st_now_ns();
     if (!rc) rc = st_streams_run(streams, w->jobs, w->choice->workload.streams, &events, err);
-    if (!rc) *rates = run_rates_of(w->spans, w->n_spans);
     st_streams_close(streams);
     for (unsigned i = 0; i < w->s->lanes.n; i++) st_unit_quiet(w->s->lanes.units[i]);
+    return rc;
+}
+
+/* What came of the run; its steps in a simulation. */
+static void note_run(check_work *w, check_run *run) {
+    st_sim_rates with_steps;
+    st_pace_result steps = st_pace_finish(w->pace);
+    *run = (check_run){
+        .measured = run_rates_of(w->spans, w->n_spans), .decode_pace = steps.decode, .prefill_pace = steps.prefill};
+    if (st_pace_simulate(w->pace, &steps, &w->row->schedule, &w->choice->workload, &with_steps, NULL)) return;
+    run->with_steps = run_rates_of_sim(&with_steps);
+}
+
+static int run_row(check_work *w, st_choice_row *row, check_run *run, stretto_error *err) {
+    st_lineup *lineup = calloc(1, sizeof *lineup);
+    if (!lineup) return st_fail_memory(err, "a schedule's units", sizeof *lineup);
+    w->n_spans = 0;
+    w->row = row;
+    w->cap_events = 0;
+    free(row->measured.events); /* of the round before */
+    row->measured.events = NULL;
+    row->measured.n_events = 0;
+    int rc = st_pace_open(&w->pace, w->costs, &row->schedule, err);
+    if (!rc) rc = run_streams_of(w, &row->schedule, lineup, err);
+    if (!rc) note_run(w, run);
+    st_pace_close(w->pace);
+    w->pace = NULL;
     free(lineup);
     return rc;
 }
@@ -132,9 +156,8 @@ static int make_jobs(check_work *w, stretto_error *err) {
     w->prompts = calloc(n, sizeof *w->prompts);
     w->jobs = calloc(load->streams, sizeof *w->jobs);
     w->spans = calloc(load->streams, sizeof *w->spans);
-    w->rates = calloc(w->choice->n_possible * ROUNDS_MOST + 1, sizeof *w->rates);
-    w->paces = calloc(w->choice->n_possible + 1, sizeof(st_pace *));
-    if (!w->prompts || !w->jobs || !w->spans || !w->rates || !w->paces)
+    w->runs = calloc(w->choice->n_possible * ROUNDS_MOST + 1, sizeof *w->runs);
+    if (!w->prompts || !w->jobs || !w->spans || !w->runs)
         return st_fail_memory(err, "the prompts", n * sizeof(int32_t));
     for (size_t i = 0; i < n; i++) w->prompts[i] = (int32_t)((i * 7919u + 17u) % w->s->model->n_vocab);
     for (uint32_t i = 0; i < load->streams; i++)
@@ -144,53 +167,52 @@ static int make_jobs(check_work *w, stretto_error *err) {
 }
 
 /* Over the rounds, as costs are over their turns: of times, so of the inverse of a rate. */
-static double mean_of(const run_rates *rates, uint32_t n, size_t at, bool is_rate) {
+static double mean_of(const check_run *runs, uint32_t n, size_t at, bool is_rate) {
     double values[ROUNDS_MOST];
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(&values[i], (const char *)&rates[i] + at, sizeof values[i]);
+        memcpy(&values[i], (const char *)&runs[i] + at, sizeof values[i]);
         if (is_rate && values[i] > 0) values[i] = 1 / values[i];
     }
     double mean = st_mean_unstalled(values, n);
     return is_rate && mean > 0 ? 1 / mean : mean;
 }
 
-/* With the steps as they were in all rounds. */
-static void add_steps(const check_work *w, size_t i) {
-    st_measured *m = &w->choice->rows[i].measured;
-    st_pace_result steps = st_pace_finish(w->paces[i]);
-    m->decode_pace = steps.decode;
-    m->prefill_pace = steps.prefill;
-    st_pace_simulate(w->paces[i], &steps, &w->choice->rows[i].schedule, &w->choice->workload, &m->with_steps, NULL);
+/* Of the rates that are `at` in a run. */
+static st_sim_rates mean_rates(const check_run *runs, uint32_t n, size_t at) {
+    return (st_sim_rates){mean_of(runs, n, at + offsetof(run_rates, tokens_per_s), true),
+                          mean_of(runs, n, at + offsetof(run_rates, stream_tokens_per_s), true),
+                          mean_of(runs, n, at + offsetof(run_rates, prefill_tokens_per_s), true),
+                          1e6 * mean_of(runs, n, at + offsetof(run_rates, ttft_ms), false)};
 }
 
 static void summarise(check_work *w, uint32_t n) {
     for (size_t i = 0; i < w->choice->n_possible && n > 0; i++) {
         st_measured *m = &w->choice->rows[i].measured;
-        const run_rates *rates = &w->rates[i * ROUNDS_MOST];
+        const check_run *runs = &w->runs[i * ROUNDS_MOST];
         if (m->why[0]) continue;
+        st_sim_rates measured = mean_rates(runs, n, offsetof(check_run, measured));
         *m = (st_measured){.done = true,
                            .events = m->events,
                            .n_events = m->n_events,
-                           .tokens_per_s = mean_of(rates, n, offsetof(run_rates, tokens_per_s), true),
-                           .stream_tokens_per_s = mean_of(rates, n, offsetof(run_rates, stream_tokens_per_s), true),
-                           .prefill_tokens_per_s = mean_of(rates, n, offsetof(run_rates, prefill_tokens_per_s), true),
-                           .ttft_ns = 1e6 * mean_of(rates, n, offsetof(run_rates, ttft_ms), false)};
-        add_steps(w, i);
+                           .tokens_per_s = measured.tokens_per_s,
+                           .stream_tokens_per_s = measured.stream_tokens_per_s,
+                           .prefill_tokens_per_s = measured.prefill_tokens_per_s,
+                           .ttft_ns = measured.ttft_ns,
+                           .decode_pace = mean_of(runs, n, offsetof(check_run, decode_pace), false),
+                           .prefill_pace = mean_of(runs, n, offsetof(check_run, prefill_pace), false),
+                           .with_steps = mean_rates(runs, n, offsetof(check_run, with_steps))};
     }
 }
 
 static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_error *err) {
-    int code;
     for (size_t i = 0; i < w->choice->n_possible; i++) {
         st_choice_row *row = &w->choice->rows[i];
         const char *not_run = reason_not_to(&row->schedule);
         stretto_error why = {0};
         if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
         if (row->measured.why[0]) continue;
-        if (!w->paces[i] && (code = st_pace_open(&w->paces[i], w->costs, &row->schedule, err))) return code;
-        w->pace = w->paces[i];
         cli_progress(w->s->cx, "checking, round %u of %u: %s", round + 1, rounds, row->title);
-        int rc = run_row(w, row, &w->rates[i * ROUNDS_MOST + round], &why);
+        int rc = run_row(w, row, &w->runs[i * ROUNDS_MOST + round], &why);
         if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
             snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
         } else if (rc) {
@@ -213,8 +235,6 @@ int plan_check(st_choice *choice, const st_costs *costs, session *s, plan_meter 
     free(w.prompts);
     free(w.jobs);
     free(w.spans);
-    free(w.rates);
-    for (size_t i = 0; w.paces && i < choice->n_possible; i++) st_pace_close(w.paces[i]);
-    free(w.paces);
+    free(w.runs);
     return rc;
 }

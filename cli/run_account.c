@@ -77,7 +77,7 @@ static void compare_loads(run_account *a, const run_load *load, const st_workloa
 static int simulate_again(run_account *a, const run_expected *e, const st_schedule *schedule, stretto_error *err) {
     st_sim_rates r;
     int rc = st_pace_simulate(e->pace, &a->steps, schedule, &e->workload, &r, err);
-    a->with_steps = (run_rates){r.tokens_per_s, r.stream_tokens_per_s, r.prefill_tokens_per_s, r.ttft_ns / 1e6};
+    a->with_steps = run_rates_of_sim(&r);
     return rc;
 }
 

@@ -65,6 +65,10 @@ run_rates run_rates_of(const run_span *spans, size_t n) {
     return rates;
 }
 
+run_rates run_rates_of_sim(const st_sim_rates *r) {
+    return (run_rates){r->tokens_per_s, r->stream_tokens_per_s, r->prefill_tokens_per_s, r->ttft_ns / 1e6};
+}
+
 run_rates run_rates_predicted(const st_sim_result *r) {
     return (run_rates){.tokens_per_s = r->tokens_per_s,
                        .stream_tokens_per_s = r->stream_tokens_per_s,

@@ -24,6 +24,7 @@ run_span run_span_of(const st_job_result *result, uint32_t n_prompt);
 run_rates run_rates_of(const run_span *spans, size_t n);
 
 run_rates run_rates_predicted(const st_sim_result *result);
+run_rates run_rates_of_sim(const st_sim_rates *rates);
 void run_rates_print(cli *cx, const char *what, const run_rates *rates); /* a line of figures on standard error */
 /* In tokens per second and nanoseconds; the caller's reference. NULL when memory is out. */
 json_t *run_rates_json(const run_rates *rates);
