@@ -98,13 +98,17 @@ static int set_number(const cli_option *o, const char *text, double *field, stre
 }
 
 static int set_counts(const cli_option *o, const char *text, cli_counts *field, stretto_error *err) {
+    char wanted[96];
     const char *at = text;
     uint64_t most = o->most > 0 ? (uint64_t)o->most : INT32_MAX;
     field->n = 0;
     for (;;) {
         uint64_t value;
         bool good = cli_number_whole(&at, &value) && value >= (uint64_t)o->least && value <= most;
-        if (!good || (*at && *at != ',')) return bad_value(o, text, "whole numbers joined by commas", err);
+        if (!good || (*at && *at != ',')) {
+            snprintf(wanted, sizeof wanted, "whole numbers from %.0f to %" PRIu64 " joined by commas", o->least, most);
+            return bad_value(o, text, wanted, err);
+        }
         if (field->n == CLI_COUNTS_MAX) return bad_value(o, "a longer list", "at most 256 numbers", err);
         field->items[field->n++] = (uint32_t)value;
         if (!*at) return STRETTO_OK;

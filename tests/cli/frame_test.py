@@ -106,6 +106,8 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "run", "-n", says=["--tokens", "N"])
         self.fails(USAGE, "run", "-n", "-5", says=["--tokens", "-5"])
         self.fails(USAGE, "run", "-n", "5x", says="5x")
+        self.fails(USAGE, "bench", "-d", "99999999999", says=["--depth", "from 0 to 1000000", "99999999999"])
+        self.fails(USAGE, "bench", "-t", "1,0", says=["--threads", "from 1", "1,0"])
         self.fails(USAGE, "run", "-n", "99999999999999999999", says="9999999")
         self.fails(USAGE, "run", "--temp", "hot", says=["--temp", "hot"])
         self.fails(USAGE, "run", "--temp", "nan", says=["--temp", "nan"])
