@@ -113,10 +113,11 @@ static const char *end_reason(enum st_finish finish) {
     case ST_FINISH_CONTEXT:
         return "the context is full";
     case ST_FINISH_STOPPED:
+        return "interrupted";
     case ST_FINISH_ERROR:
         break;
     }
-    return "interrupted";
+    return "an error";
 }
 
 static st_streams_stats engine_stats(const run_work *w) {
@@ -228,8 +229,9 @@ static int generate(run_work *w, st_generate_result *result, stretto_error *err)
     else
         rc = st_generate(w->s.chain, &options, result, err);
     st_sampler_free(sampler);
-    if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
-    return rc;
+    if (!w->failed.code) return rc;
+    if (w->failed.code != STRETTO_E_STOPPED) result->finish = ST_FINISH_ERROR;
+    return st_fail(err, w->failed.code, "%s", w->failed.text);
 }
 
 static int open_streams(run_work *w, uint32_t n_prompt, stretto_error *err) {

@@ -134,9 +134,10 @@ int st_generate(st_chain *chain, const st_generate_options *o, st_generate_resul
     decoding d = {.o = o, .result = result, .handed = o->handed_ns ? o->handed_ns : st_now_ns()};
     int rc = check_prompt(chain, o, err);
     if (!rc) rc = read_prompt(chain, o, result, err);
-    if (rc) return rc;
-    result->finish = ST_FINISH_LENGTH;
-    rc = generate_ids(chain, &d, err);
-    if (rc) result->finish = ST_FINISH_STOPPED;
+    if (!rc) {
+        result->finish = ST_FINISH_LENGTH;
+        rc = generate_ids(chain, &d, err);
+    }
+    if (rc) result->finish = rc == STRETTO_E_STOPPED ? ST_FINISH_STOPPED : ST_FINISH_ERROR;
     return !rc && result->finish == ST_FINISH_STOPPED ? stopped(result, err) : rc;
 }

@@ -14,7 +14,7 @@ enum st_finish {
     ST_FINISH_END,     /* the model ended its turn */
     ST_FINISH_CONTEXT, /* the context is full */
     ST_FINISH_STOPPED, /* the cancel flag, or a callback that wanted no more */
-    ST_FINISH_ERROR,   /* a unit failed */
+    ST_FINISH_ERROR,   /* what was asked cannot be done, or a unit failed */
 };
 const char *st_finish_name(enum st_finish finish); /* "length", "end", "context", "cancelled", "error" */
 

@@ -104,7 +104,9 @@ class Results(support.CommandTest):
                 file.write(data)
             words = ["run", "-m", path, "--prompts", "-", "--ignore-eos", "--streams", "3", "--verify"]
             result = support.run(*words, stdin=lines(jobs))
-            alone = support.run("run", "-m", path, "-p", jobs[2]["prompt"], "-n", 9, "--ignore-eos", "--dump-ids")
+            words = ["run", "-m", path, "-p", jobs[2]["prompt"], "-n", 9, "--ignore-eos"]
+            alone = support.run(*words, "--dump-ids")
+            whole = support.run(*words, "--json")
         errors = result.stderr.decode()
         self.assertEqual(result.returncode, REFUSED, errors)
         got = {r["id"]: r for r in map(json.loads, result.stdout.splitlines())}
@@ -113,6 +115,9 @@ class Results(support.CommandTest):
         self.assertLess(len(failed), 6)
         self.assertIn(f"row {token}", got[2]["error"])
         self.assertEqual(got[2]["ids"], [int(i) for i in alone.stdout.split()])
+        self.assertEqual((alone.returncode, whole.returncode), (REFUSED, REFUSED))
+        self.assertNotIn(b"interrupted", alone.stderr)
+        self.assertEqual(json.loads(whole.stdout)["finish_reason"], "error")
         for i in set(got) - failed:
             self.assertEqual(got[i]["ids"], good[i]["ids"])
         self.assertIn(f"{len(failed)} of 6 prompts failed: ", errors.splitlines()[-1])

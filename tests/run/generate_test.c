@@ -132,6 +132,7 @@ static void test_prompt_does_not_fit(void **state) {
     assert_int_equal(st_generate(w.chain, &options, &r, &err), STRETTO_E_INPUT);
     assert_non_null(strstr(err.text, "48 tokens"));
     assert_non_null(strstr(err.text, "8 too many"));
+    assert_int_equal(r.finish, ST_FINISH_ERROR);
     assert_int_equal(st_chain_length(w.chain), 0);
     options.n_prompt = 0;
     assert_int_equal(st_generate(w.chain, &options, &r, &err), STRETTO_E_INPUT);
