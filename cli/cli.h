@@ -25,18 +25,20 @@ typedef struct cli {
     bool progress;           /* standard error is a terminal that can rewrite a line */
     bool progress_shown;
     uint64_t progress_ns; /* when it was last rewritten */
+    st_buf out;           /* results that are not written yet */
     int out_errno;        /* first failure to write standard output */
+    bool out_unread;      /* its reader did not read when we were to stop */
 } cli;
 
-/* ---- results (output.c) ---- a failed write is remembered, and reported by cli_flush */
+/* ---- results (output.c) ---- gathered, and written by cli_flush, when they are many, and on a terminal by the line. A
+ * failed write is remembered, and reported by cli_flush. While the reader of a pipe does not read a write waits; after
+ * Ctrl-C for ten seconds at most. A signal does not end a write. From one thread at a time. */
 void cli_write(cli *cx, const void *bytes, size_t n);
 void cli_printf(cli *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_quoted(cli *cx, const char *bytes, size_t n); /* in quotes; what is no text as escapes */
 void cli_name(cli *cx, const char *bytes, size_t n);   /* a name out of a file: control characters as ? */
-/* Writes and pushes n bytes at once, as a whole: for results that come one by one. While the reader of a pipe does not
- * read it waits; after Ctrl-C for ten seconds at most. As cli_flush. */
-int cli_emit(cli *cx, const void *bytes, size_t n, stretto_error *err);
-/* Pushes what was written to its destination. STRETTO_E_IO when that, or an earlier write, failed. */
+/* Pushes what was written to its destination. STRETTO_E_IO when that, or an earlier write, failed, STRETTO_E_STOPPED
+ * when its reader did not read. */
 int cli_flush(cli *cx, stretto_error *err);
 
 /* ---- standard error (output.c) ---- */

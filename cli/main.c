@@ -148,6 +148,7 @@ int main(int argc, char **argv) {
     int written = cli_flush(&cx, &write_error);
     if (code == STRETTO_E_STOPPED && !err.text[0]) st_fail(&err, code, "interrupted");
     if (code) cli_note(&cx, "%s", err.text);
-    if (written && code != STRETTO_E_IO) cli_note(&cx, "%s", write_error.text);
+    if (written && strcmp(err.text, write_error.text) != 0) cli_note(&cx, "%s", write_error.text);
+    st_buf_free(&cx.out);
     return exit_status(code ? code : written);
 }

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define POLL_MS 200
-#define PATIENCE_NS 10000000000u /* with a reader that does not read, once we are to stop */
-#define PIECE 4096               /* what a pipe that has room takes without blocking (PIPE_BUF) */
+#define PATIENCE_NS 10000000000u  /* with a reader that does not read, once we are to stop */
+#define PIECE 4096                /* what a pipe that has room takes without blocking (PIPE_BUF) */
+#define GATHER ((size_t)64 << 10) /* results are written in one go up to here */
 
 #define PROGRESS_NS 80000000u /* as often as an eye can read it, and no step of a measurement waits for a terminal */
 
@@ -39,19 +40,60 @@ static void remember(cli *cx) {
     if (!cx->out_errno) cx->out_errno = errno ? errno : EIO;
 }
 
+/* True when output takes a piece; false when it is time to give up. A signal does not break a result in two. */
+static bool wait_for_room(const cli *cx) {
+    uint64_t since = 0;
+    for (;;) {
+        struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+        int n = poll(&out, 1, POLL_MS);
+        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* an error of the file is told by write */
+        if (!cli_stopped(cx)) continue;
+        if (since == 0) since = st_now_ns();
+        if (st_now_ns() - since > PATIENCE_NS) return false;
+    }
+}
+
+/* Writes what has been gathered. */
+static void push(cli *cx) {
+    const char *at = cx->out.data;
+    for (size_t n = cx->out.len; n > 0 && !cx->out_errno && !cx->out_unread;) {
+        if (!wait_for_room(cx)) {
+            cx->out_unread = true;
+            break;
+        }
+        errno = 0;
+        ssize_t done = write(STDOUT_FILENO, at, n < PIECE ? n : PIECE);
+        if (done < 0 && errno != EINTR && errno != EAGAIN) remember(cx);
+        if (done > 0) at += done, n -= (size_t)done;
+    }
+    cx->out.len = 0;
+}
+
+/* After something was added from `start` on: a terminal shows whole lines at once. */
+static void gathered(cli *cx, size_t start) {
+    if (cx->out.failed) {
+        errno = ENOMEM;
+        remember(cx);
+    } else if (cx->out.len >= GATHER || (cx->out_terminal && memchr(cx->out.data + start, '\n', cx->out.len - start))) {
+        push(cx);
+    }
+}
+
 void cli_write(cli *cx, const void *bytes, size_t n) {
-    if (cx->out_errno || n == 0) return;
-    errno = 0;
-    if (fwrite(bytes, 1, n, stdout) != n) remember(cx);
+    const size_t start = cx->out.len;
+    if (cx->out_errno || cx->out_unread || n == 0) return;
+    st_buf_add(&cx->out, bytes, n);
+    gathered(cx, start);
 }
 
 void cli_printf(cli *cx, const char *fmt, ...) {
-    if (cx->out_errno) return;
+    const size_t start = cx->out.len;
+    if (cx->out_errno || cx->out_unread) return;
     va_list args;
     va_start(args, fmt);
-    errno = 0;
-    if (vprintf(fmt, args) < 0) remember(cx);
+    st_buf_vprintf(&cx->out, fmt, args);
     va_end(args);
+    gathered(cx, start);
 }
 
 void cli_quoted(cli *cx, const char *bytes, size_t n) {
@@ -83,40 +125,13 @@ void cli_name(cli *cx, const char *bytes, size_t n) {
 }
 
 int cli_flush(cli *cx, stretto_error *err) {
-    errno = 0;
-    if (!cx->out_errno && (fflush(stdout) != 0 || ferror(stdout))) remember(cx);
+    push(cx);
+    if (cx->out_unread)
+        return st_fail(err, STRETTO_E_STOPPED, "interrupted, and nobody reads standard output: results are lost");
     if (!cx->out_errno) return STRETTO_OK;
     if (cx->out_errno == EBADF)
         return st_fail(err, STRETTO_E_IO, "standard output is closed: nowhere to write results");
     return st_fail(err, STRETTO_E_IO, "cannot write results to standard output: %s", strerror(cx->out_errno));
-}
-
-/* True when output takes a piece; false when it is time to give up. A signal does not break a result in two. */
-static bool wait_for_room(const cli *cx) {
-    uint64_t since = 0;
-    for (;;) {
-        struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-        int n = poll(&out, 1, POLL_MS);
-        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* an error of the file is told by write */
-        if (!cli_stopped(cx)) continue;
-        if (since == 0) since = st_now_ns();
-        if (st_now_ns() - since > PATIENCE_NS) return false;
-    }
-}
-
-int cli_emit(cli *cx, const void *bytes, size_t n, stretto_error *err) {
-    int rc = cli_flush(cx, err);
-    for (const char *at = bytes; !rc && n > 0;) {
-        if (!wait_for_room(cx))
-            return st_fail(err, STRETTO_E_STOPPED, "interrupted, and nobody reads standard output: results are lost");
-        ssize_t done = write(STDOUT_FILENO, at, n < PIECE ? n : PIECE);
-        if (done < 0 && errno != EINTR && errno != EAGAIN) {
-            remember(cx);
-            rc = cli_flush(cx, err);
-        }
-        if (done > 0) at += done, n -= (size_t)done;
-    }
-    return rc;
 }
 
 void cli_note(cli *cx, const char *fmt, ...) {

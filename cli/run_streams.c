@@ -125,7 +125,8 @@ static int print_result(streams_work *w, const st_job_result *r, stretto_error *
     if (r->error) st_json_set(&root, "error", st_json_text(r->error->text));
     st_json_write(&line, root, true);
     if (!rc && (text.failed || line.failed)) rc = st_fail_memory(err, "a result", text.len);
-    if (!rc) rc = cli_emit(w->cx, line.data, line.len, err);
+    if (!rc) cli_write(w->cx, line.data, line.len);
+    if (!rc) rc = cli_flush(w->cx, err);
     st_buf_free(&line);
     st_buf_free(&text);
     return rc;

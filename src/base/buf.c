@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/buf.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +39,10 @@ void st_buf_text(st_buf *buf, const char *text) {
     st_buf_add(buf, text, strlen(text));
 }
 
-void st_buf_printf(st_buf *buf, const char *fmt, ...) {
-    va_list args, again;
-    va_start(args, fmt);
+void st_buf_vprintf(st_buf *buf, const char *fmt, va_list args) {
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, fmt, args);
-    va_end(args);
     if (n < 0) {
         buf->failed = true;
     } else if (buf_reserve(buf, (size_t)n)) {
@@ -53,6 +50,13 @@ void st_buf_printf(st_buf *buf, const char *fmt, ...) {
         buf->len += (size_t)n;
     }
     va_end(again);
+}
+
+void st_buf_printf(st_buf *buf, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    st_buf_vprintf(buf, fmt, args);
+    va_end(args);
 }
 
 void st_buf_free(st_buf *buf) {

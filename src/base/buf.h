@@ -4,6 +4,7 @@
 #ifndef ST_BASE_BUF_H
 #define ST_BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,7 @@ typedef struct st_buf {
 void st_buf_add(st_buf *buf, const void *bytes, size_t n);
 void st_buf_text(st_buf *buf, const char *text);
 void st_buf_printf(st_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void st_buf_vprintf(st_buf *buf, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 void st_buf_free(st_buf *buf); /* and leaves it empty */
 
 #endif

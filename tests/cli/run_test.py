@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """run: the same ids whatever the arrangement, text as it comes, and ways to end."""
 
+import fcntl
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import support
 from support import DONE, GEMMA, GOLDEN, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
 
 CORES = len(os.sched_getaffinity(0))
+F_SETPIPE_SZ = 1031  # Linux's; Python's fcntl has it from 3.10 on
 
 
 class Ids(support.CommandTest):
@@ -317,6 +319,39 @@ class Interrupts(support.CommandTest):
         process.send_signal(signal.SIGINT)
         self.assertIn(process.wait(timeout=20), (INTERRUPTED, -signal.SIGINT))
         process.communicate()
+
+    def test_a_full_pipe_loses_nothing(self):
+        words = ["run", "-m", LLAMA, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos", "--dump-ids"]
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+        process = subprocess.Popen([STRETTO, *words], stdout=writer, stderr=subprocess.PIPE, env=support.environment())
+        os.close(writer)
+        full = 0
+        while full == 0 or full != support.waiting_bytes(reader):  # a write waits when no more comes
+            self.assertIsNone(process.poll())
+            full = support.waiting_bytes(reader)
+            time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        with os.fdopen(reader, "rb") as pipe:
+            out = pipe.read()
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        said = re.search(rb"stopped after \d+ of the prompt's tokens and (\d+) generated", errors)
+        self.assertEqual(len(out.split()), int(said[1]))
+        self.assertTrue(out.endswith(b"\n"))
+
+    def test_a_pipe_that_nobody_reads(self):
+        words = ["bench", "-m", LLAMA, "-p", "1", "-n", "0", "-r", "3000", "--format", "csv"]
+        process = self.start(*words)
+        while support.waiting_bytes(process.stdout.fileno()) < 60000:
+            self.assertIsNone(process.poll())
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED)
+        _, errors = process.communicate()
+        self.assertIn(b"nobody reads standard output", errors)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
 
     def test_waiting_for_standard_input(self):
         process = self.start("tokenize", "-m", LLAMA, stdin=subprocess.PIPE)

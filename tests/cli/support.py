@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command share: running it, and finding fixtures and models."""
 
+import fcntl
 import json
 import os
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 STRETTO = os.environ["STRETTO"]
@@ -40,6 +43,11 @@ def run(*words, stdin=b"", cwd=None, program=STRETTO, timeout=300, **env):
         env=environment(**env),
         check=False,
     )
+
+
+def waiting_bytes(reader):
+    """How much stands in a pipe and has not been read."""
+    return struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, bytes(4)))[0]
 
 
 def golden(name):
