@@ -41,14 +41,25 @@ static void on_signal(int number) {
     }
 }
 
+/* What is read is mapped, so a file that another program cuts off ends this one. All that may be said here is what was
+ * known before. */
+static void on_lost_file(int number) {
+    static const char text[] = "stretto: a file became shorter, or could not be read, while it was used\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1); /* lost messages are nobody's failure */
+    _exit(1);
+}
+
 /* The first Ctrl-C asks to stop, a second one ends the program at once; so does a terminal that goes away, unless nohup
  * has this ignored. A closed pipe and a file that may not grow are errors of write, not deaths. No SA_RESTART, so that
  * a read of standard input ends too. No handler interrupts another. */
 static void set_signals(void) {
     static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction ask = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN}, before;
+    struct sigaction lost = {.sa_handler = on_lost_file};
     sigemptyset(&ask.sa_mask);
     sigemptyset(&ignore.sa_mask);
+    sigemptyset(&lost.sa_mask);
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) sigaddset(&ask.sa_mask, asking[i]);
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
         bool ignored = asking[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
@@ -56,6 +67,7 @@ static void set_signals(void) {
     }
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
+    sigaction(SIGBUS, &lost, NULL);
 }
 
 /* A standard stream that was closed would be given to the first file that is opened. Holding its number the wrong way

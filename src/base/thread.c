@@ -11,9 +11,11 @@
 #include <time.h>
 
 int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL}; /* blocked ones would end the program unseen */
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     int failed = pthread_create(out, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) return st_fail(err, STRETTO_E_UNIT, "thread %s could not be started: %s", name, strerror(failed));

@@ -5,13 +5,14 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
 import support
-from support import DONE, GEMMA, GOLDEN, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
+from support import DONE, FAILED, GEMMA, GOLDEN, INTERRUPTED, LLAMA, REFUSED, STRETTO, USAGE
 
 CORES = len(os.sched_getaffinity(0))
 F_SETPIPE_SZ = 1031  # Linux's; Python's fcntl has it from 3.10 on
@@ -264,6 +265,20 @@ class Units(support.CommandTest):
             self.assertEqual(len(self.done_json("units")["cores"]), 1)
         finally:
             os.sched_setaffinity(0, allowed)
+
+
+class LostFile(support.CommandTest):
+    def test_a_model_that_becomes_shorter(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = shutil.copy(LLAMA, folder)
+            words = ["run", "-m", path, "-p", "hello", "-n", "100000", "--ctx", "100000", "--ignore-eos", "--dump-ids"]
+            pipe = subprocess.PIPE
+            with subprocess.Popen([STRETTO, *words], stdout=pipe, stderr=pipe, env=support.environment()) as process:
+                process.stdout.read(1)
+                os.truncate(path, 0)
+                _, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, FAILED, errors)
+        self.assertIn(b"a file became shorter", errors)
 
 
 class Interrupts(support.CommandTest):
