@@ -42,7 +42,7 @@ typedef struct run_account {
 } run_account;
 
 /* Measured and predicted are compared where as many prompts were run, and each of them was, and became, as long to a
- * twentieth; what steps took with them. The last thing to be asked of the expected. */
+ * twentieth or a token; what steps took with them. The last thing to be asked of the expected. */
 void run_account_of(run_account *out, run_expected *expected, const st_schedule *schedule, const run_rates *measured,
                     const run_load *load);
 

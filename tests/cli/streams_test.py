@@ -218,6 +218,7 @@ class Schedules(support.CommandTest):
         one["workload"] = {"streams": 3, "prompt_tokens": tokens, "generated_tokens": 8}
         quotients = r"measured over predicted: [\d.]+ for tokens/s, [\d.]+ for prompts, [\d.]+ for the first token"
         self.assertRegex(said(one, alike), quotients)
+        self.assertRegex(said(one, [dict(alike[0], n=9)] + alike[1:]), quotients)  # a token is no other workload
         for jobs in (alike[:2], [dict(alike[0], n=16)] + alike[1:], [dict(alike[0], prompt="a cat " * 9)] + alike[1:]):
             text = said(one, jobs)
             self.assertNotIn("measured over predicted", text)
