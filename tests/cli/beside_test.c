@@ -13,8 +13,9 @@
 
 static atomic_bool at_work[2];
 static plan_rig rigs[2];
-static unsigned ticks[2];   /* of the last step */
-static unsigned reads_left; /* until one fails; 0: none does */
+static unsigned ticks[2];  /* of the last step */
+static atomic_uint reads;  /* so far, by both */
+static unsigned last_read; /* which fails; 0: none */
 
 static int take(const plan_rig *rig, unsigned alone) {
     unsigned own = rig == &rigs[1];
@@ -35,7 +36,7 @@ int plan_rig_decode(plan_rig *rig, plan_texts *texts, uint32_t rows, bool logits
 
 int plan_rig_read(plan_rig *rig, plan_texts *texts, uint32_t tokens, stretto_error *err) {
     (void)texts, (void)tokens;
-    if (reads_left > 0 && --reads_left == 0) {
+    if (atomic_fetch_add(&reads, 1) + 1 == last_read) {
         snprintf(err->text, sizeof err->text, "no more");
         return STRETTO_E_UNIT;
     }
@@ -100,7 +101,7 @@ static void a_lane_that_fails_ends_both(void **state) {
     stretto_error err = {0};
     plan_beside pair = make_pair();
     int code = STRETTO_OK;
-    reads_left = 30;
+    last_read = atomic_load(&reads) + 30;
     for (unsigned i = 0; i < 99 && !code; i++) code = plan_beside_turn(&pair, &err);
     assert_int_equal(code, STRETTO_E_UNIT);
     assert_non_null(strstr(err.text, "no more"));
