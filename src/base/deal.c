@@ -7,7 +7,6 @@
 /* Two jobs take turns with the counters, so that a worker can clear those of the next job while others still look at
  * those of this one: between a job and the next but one all workers have met twice. */
 void st_deal_begin(const st_worker *worker) {
-    if (!worker->hands) return;
     st_hand *own = &worker->hands[worker->id];
     own->jobs++;
     atomic_store_explicit(&own->taken[(own->jobs + 1) % 2], 0, memory_order_relaxed);

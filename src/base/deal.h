@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How a team shares out work that is cut into items: each worker has a part of its own, of which it takes some items at
+ * Work stealing, for work that is cut into items: each worker has a part of its own, of which it takes some items at
  * a time, in order; who is through with its own takes what is left of the others'. So a core that is slower, for good
  * or for a moment, holds the others up for the items only that it has taken last. Who computes an item must not change
  * it. Between two syncs of the team there is at most one job. */
@@ -8,7 +8,8 @@
 
 #include "base/team.h"
 
-/* Begins a job; every worker of the team, once a job, before it takes anything. */
+/* Begins a job; every worker of the team, once a job, before it takes anything. Here and below the worker has hands: it
+ * is one of several of a pool. */
 void st_deal_begin(const st_worker *worker);
 
 /* Takes items [*lo, *hi) of worker `whose`'s part, which has n; false: none are left. A worker takes a slice of what is

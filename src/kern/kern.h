@@ -108,7 +108,7 @@ enum st_stream_order { ST_STREAM_ONE, ST_STREAM_FOUR, ST_STREAM_ORDERS };
 enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as in matrix products; f32 multiply-add */
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
-#define ST_TURN_MAX 4 /* strips of a turn */
+#define ST_TURN_MAX 3 /* strips of a turn */
 typedef void st_turn_fn(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y,
                         uint32_t n, uint32_t turns);
 
