@@ -7,6 +7,7 @@
 #include "outputs.h"
 #include "plan_check.h"
 #include "plan_measure.h"
+#include "plan_rounds.h"
 #include "report/plan_report.h"
 #include "run.h"
 
@@ -275,8 +276,10 @@ static const cli_option plan_table[] = {
      .most = 100000, .help = "tokens that each stream generates"},
     {.name = "check", .kind = CLI_FLAG, .at = AT(check),
      .help = "run every possible schedule, and show what was measured beside what was predicted"},
-    {.name = "rounds", .letter = 'r', .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .preset = "3", .least = 1,
-     .most = 16, .help = "how often --check runs each, in turns"},
+    {.name = "rounds", .letter = 'r', .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .least = 1,
+     .most = PLAN_ROUNDS_MOST,
+     .help = "how often --check runs each, in turns (otherwise until the means are known within 6 %, at least 3 times "
+             "and at most 16, or for five minutes)"},
     {.name = "costs", .kind = CLI_FILE, .at = AT(costs), .value = "FILE",
      .help = "take this cost table (docs/PLAN.md) in place of measuring"},
     {.name = "probe", .kind = CLI_FILE, .at = AT(probe), .value = "FILE",

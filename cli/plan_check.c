@@ -4,24 +4,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan/pace.h"
+#include "plan_rounds.h"
 #include "run/schedule.h"
-#include "run_rates.h"
-#include "stat/stat.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define ROUNDS_MOST 16
-#define RUNS_A_TURN 3 /* after so many runs costs are measured again */
-
-/* One run of a schedule: what was measured, what its steps took over what was planned, and what is predicted with such
- * steps (zeros where that is unknown). */
-typedef struct check_run {
-    run_rates measured, with_steps;
-    double decode_pace, prefill_pace;
-} check_run;
+#define RUNS_A_TURN 6                  /* after so many runs costs are measured again */
+#define CHECK_NS (300 * 1000000000ull) /* after which no round is begun that was not asked for */
 
 typedef struct check_work {
     session *s;
@@ -31,8 +21,8 @@ typedef struct check_work {
     int32_t *prompts; /* [streams][prompt] owned */
     st_job *jobs;     /* [streams] owned */
     run_span *spans;  /* [streams] owned */
-    uint32_t n_spans;
-    check_run *runs;    /* [n_possible][ROUNDS_MOST] owned */
+    uint32_t n_spans, n_runs;
+    plan_rounds rounds;
     st_pace *pace;      /* of the run that goes on; owned */
     st_choice_row *row; /* that runs, */
     uint64_t handed_ns; /* since then; 0: it warms up */
@@ -123,16 +113,16 @@ static int run_streams_of(check_work *w, const st_schedule *schedule, st_lineup 
 }
 
 /* What came of the run; its steps in a simulation. */
-static void note_run(check_work *w, check_run *run) {
+static void note_run(check_work *w, schedule_run *run) {
     st_sim_rates with_steps;
     st_pace_result steps = st_pace_finish(w->pace);
-    *run = (check_run){
+    *run = (schedule_run){
         .measured = run_rates_of(w->spans, w->n_spans), .decode_pace = steps.decode, .prefill_pace = steps.prefill};
     if (st_pace_simulate(w->pace, &steps, &w->row->schedule, &w->choice->workload, &with_steps, NULL)) return;
     run->with_steps = run_rates_of_sim(&with_steps);
 }
 
-static int run_row(check_work *w, st_choice_row *row, check_run *run, stretto_error *err) {
+static int run_row(check_work *w, st_choice_row *row, schedule_run *run, stretto_error *err) {
     st_lineup *lineup = calloc(1, sizeof *lineup);
     if (!lineup) return st_fail_memory(err, "a schedule's units", sizeof *lineup);
     w->n_spans = 0;
@@ -156,9 +146,7 @@ static int make_jobs(check_work *w, stretto_error *err) {
     w->prompts = calloc(n, sizeof *w->prompts);
     w->jobs = calloc(load->streams, sizeof *w->jobs);
     w->spans = calloc(load->streams, sizeof *w->spans);
-    w->runs = calloc(w->choice->n_possible * ROUNDS_MOST + 1, sizeof *w->runs);
-    if (!w->prompts || !w->jobs || !w->spans || !w->runs)
-        return st_fail_memory(err, "the prompts", n * sizeof(int32_t));
+    if (!w->prompts || !w->jobs || !w->spans) return st_fail_memory(err, "the prompts", n * sizeof(int32_t));
     for (size_t i = 0; i < n; i++) w->prompts[i] = (int32_t)((i * 7919u + 17u) % w->s->model->n_vocab);
     for (uint32_t i = 0; i < load->streams; i++)
         w->jobs[i] = (st_job){
@@ -166,75 +154,51 @@ static int make_jobs(check_work *w, stretto_error *err) {
     return STRETTO_OK;
 }
 
-/* Over the rounds, as costs are over their turns: of times, so of the inverse of a rate. */
-static double mean_of(const check_run *runs, uint32_t n, size_t at, bool is_rate) {
-    double values[ROUNDS_MOST];
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(&values[i], (const char *)&runs[i] + at, sizeof values[i]);
-        if (is_rate && values[i] > 0) values[i] = 1 / values[i];
+/* The run of a row in this round, and the meter's turn if there is one after it. A schedule that cannot be run says why
+ * in its row. */
+static int check_row(check_work *w, size_t i, stretto_error *err) {
+    st_choice_row *row = &w->choice->rows[i];
+    const char *not_run = reason_not_to(&row->schedule);
+    stretto_error why = {0};
+    if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
+    if (row->measured.why[0]) return STRETTO_OK;
+    cli_progress(w->s->cx, "checking, round %u: %s", w->rounds.n + 1, row->title);
+    int rc = run_row(w, row, plan_rounds_now(&w->rounds, i), &why);
+    if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
+        snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
+    } else if (rc) {
+        return st_fail(err, rc, "%s: %s", row->title, why.text);
     }
-    double mean = st_mean_unstalled(values, n);
-    return is_rate && mean > 0 ? 1 / mean : mean;
+    return w->n_runs++ % RUNS_A_TURN == 0 ? plan_meter_turn(w->meter, err) : STRETTO_OK;
 }
 
-/* Of the rates that are `at` in a run. */
-static st_sim_rates mean_rates(const check_run *runs, uint32_t n, size_t at) {
-    return (st_sim_rates){mean_of(runs, n, at + offsetof(run_rates, tokens_per_s), true),
-                          mean_of(runs, n, at + offsetof(run_rates, stream_tokens_per_s), true),
-                          mean_of(runs, n, at + offsetof(run_rates, prefill_tokens_per_s), true),
-                          1e6 * mean_of(runs, n, at + offsetof(run_rates, ttft_ms), false)};
+static int one_round(check_work *w, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (size_t i = 0; i < w->choice->n_possible && !rc; i++) rc = check_row(w, i, err);
+    w->rounds.n += !rc;
+    return rc;
 }
 
-static void summarise(check_work *w, uint32_t n) {
-    for (size_t i = 0; i < w->choice->n_possible && n > 0; i++) {
-        st_measured *m = &w->choice->rows[i].measured;
-        const check_run *runs = &w->runs[i * ROUNDS_MOST];
-        if (m->why[0]) continue;
-        st_sim_rates measured = mean_rates(runs, n, offsetof(check_run, measured));
-        *m = (st_measured){.done = true,
-                           .events = m->events,
-                           .n_events = m->n_events,
-                           .tokens_per_s = measured.tokens_per_s,
-                           .stream_tokens_per_s = measured.stream_tokens_per_s,
-                           .prefill_tokens_per_s = measured.prefill_tokens_per_s,
-                           .ttft_ns = measured.ttft_ns,
-                           .decode_pace = mean_of(runs, n, offsetof(check_run, decode_pace), false),
-                           .prefill_pace = mean_of(runs, n, offsetof(check_run, prefill_pace), false),
-                           .with_steps = mean_rates(runs, n, offsetof(check_run, with_steps))};
-    }
-}
-
-static int one_round(check_work *w, uint32_t round, uint32_t rounds, stretto_error *err) {
-    for (size_t i = 0; i < w->choice->n_possible; i++) {
-        st_choice_row *row = &w->choice->rows[i];
-        const char *not_run = reason_not_to(&row->schedule);
-        stretto_error why = {0};
-        if (not_run) snprintf(row->measured.why, sizeof row->measured.why, "%s", not_run);
-        if (row->measured.why[0]) continue;
-        cli_progress(w->s->cx, "checking, round %u of %u: %s", round + 1, rounds, row->title);
-        int rc = run_row(w, row, &w->runs[i * ROUNDS_MOST + round], &why);
-        if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
-            snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
-        } else if (rc) {
-            return st_fail(err, rc, "%s: %s", row->title, why.text);
-        }
-        if (i % RUNS_A_TURN == 0 && (rc = plan_meter_turn(w->meter, err))) return rc;
-    }
-    return STRETTO_OK;
+/* `asked` rounds, or, where that is 0, as many as it takes. */
+static bool another_round(const check_work *w, uint32_t asked, uint64_t since_ns) {
+    const uint32_t n = w->rounds.n;
+    if (asked > 0 || n >= PLAN_ROUNDS_MOST) return n < asked && n < PLAN_ROUNDS_MOST;
+    if (n < PLAN_ROUNDS_LEAST) return true;
+    return st_now_ns() - since_ns < CHECK_NS && !plan_rounds_enough(&w->rounds, w->choice);
 }
 
 int plan_check(st_choice *choice, const st_costs *costs, session *s, plan_meter *meter, uint32_t rounds,
                stretto_error *err) {
     check_work w = {.s = s, .choice = choice, .costs = costs, .meter = meter};
-    if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
-    int rc = make_jobs(&w, err);
-    uint32_t done = 0;
-    for (; done < rounds && !rc; done += !rc) rc = one_round(&w, done, rounds, err);
+    const uint64_t begin = st_now_ns();
+    int rc = plan_rounds_open(&w.rounds, choice->n_possible, err);
+    if (!rc) rc = make_jobs(&w, err);
+    while (!rc && another_round(&w, rounds, begin)) rc = one_round(&w, err);
     cli_progress_end(s->cx);
-    summarise(&w, done);
+    plan_rounds_note(&w.rounds, choice);
+    plan_rounds_close(&w.rounds);
     free(w.prompts);
     free(w.jobs);
     free(w.spans);
-    free(w.runs);
     return rc;
 }

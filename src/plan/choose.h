@@ -18,7 +18,10 @@ extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; en
 /* What running a schedule gave, as in st_sim_result; filled in by who runs it. */
 typedef struct st_measured {
     bool done;
-    double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns;
+    double tokens_per_s, stream_tokens_per_s, prefill_tokens_per_s, ttft_ns; /* means over `rounds` runs */
+    uint32_t rounds;
+    double rate_margin,
+        ttft_margin; /* half of the 95 % intervals of the first and the last, as parts of them; 0: unknown */
     double decode_pace, prefill_pace; /* what its steps took over what was planned (plan/pace.h); 0: unknown, */
     st_sim_rates with_steps;          /* and what is predicted with such steps; zeros where that is unknown */
     st_sim_event *events;             /* [n_events] what ran when in one run, without the host; owned; NULL: not kept */

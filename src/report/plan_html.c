@@ -69,11 +69,13 @@ static void cell(st_buf *out, const char *label, const char *text) {
     st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\">%s</td>", label, text);
 }
 
-/* "+3 %" of what was measured above what was predicted. */
-static void cell_difference(st_buf *out, const char *label, double measured, double predicted) {
+/* "+3 ±2 %" of what was measured above what was predicted; without a margin where that is unknown. */
+static void cell_difference(st_buf *out, const char *label, double measured, double predicted, double margin) {
     double above = st_plan_above(measured, predicted);
-    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\"%s>%+.0f %%</td>", label,
+    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\"%s>%+.0f ", label,
                   fabs(above) > ST_PLAN_CLOSE ? " class=\"far\"" : "", above + 0.0);
+    if (margin > 0) st_buf_printf(out, "±%.0f ", 100 * margin);
+    st_buf_text(out, "%</td>");
 }
 
 static void table_row(st_buf *out, const st_choice_row *row, size_t at) {
@@ -86,13 +88,13 @@ static void table_row(st_buf *out, const st_choice_row *row, size_t at) {
     cell(out, "tokens/s, predicted", st_figure_of(figure, r->tokens_per_s));
     cell(out, "measured", m->done ? st_figure_of(figure, m->tokens_per_s) : "-");
     if (m->done)
-        cell_difference(out, "difference", m->tokens_per_s, r->tokens_per_s);
+        cell_difference(out, "difference", m->tokens_per_s, r->tokens_per_s, m->rate_margin);
     else
         cell(out, "difference", "-");
     cell(out, "first token, ms, predicted", st_figure_ms(figure, r->ttft_ns));
     cell(out, "first token, measured", m->done ? st_figure_ms(figure, m->ttft_ns) : "-");
     if (m->done)
-        cell_difference(out, "first token, difference", m->ttft_ns, r->ttft_ns);
+        cell_difference(out, "first token, difference", m->ttft_ns, r->ttft_ns, m->ttft_margin);
     else
         cell(out, "first token, difference", "-");
     st_buf_printf(out, "<td role=\"cell\" data-label=\"memory, MB\">%.0f</td></tr>\n", (double)r->memory_bytes / 1e6);
@@ -111,8 +113,8 @@ static void table(st_buf *out, const st_choice *choice) {
     for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i);
     st_buf_text(out,
                 "</tbody></table>\n<p class=\"note\">From best to worst as predicted. tokens/s: all tokens but each "
-                "stream's first, over the time in which any stream decodes; measured: means of time over the rounds. "
-                "</p>\n</section>\n");
+                "stream's first, over the time in which any stream decodes; measured: means of time over the rounds, "
+                "±: half of the 95 % interval of such a mean.</p>\n</section>\n");
 }
 
 /* ---- schedules ---- */

@@ -33,6 +33,9 @@ static json_t *measured_json(const st_measured *m) {
     st_json_set(&object, "stream_tokens_per_s", st_json_real(m->stream_tokens_per_s));
     st_json_set(&object, "prefill_tokens_per_s", st_json_real(m->prefill_tokens_per_s));
     st_json_set(&object, "ttft_ns", st_json_real(m->ttft_ns));
+    st_json_set(&object, "rounds", st_json_count(m->rounds));
+    st_json_set(&object, "tokens_per_s_margin", m->rounds > 1 ? st_json_real(m->rate_margin) : json_null());
+    st_json_set(&object, "ttft_margin", m->rounds > 1 ? st_json_real(m->ttft_margin) : json_null());
     return object;
 }
 

@@ -33,6 +33,20 @@ static void row_text(st_buf *out, const st_choice_row *row) {
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
 }
 
+/* "-4 ±3 %": the measured mean above what was predicted; without a margin where that is unknown. */
+static void above_text(st_buf *out, double measured, double predicted, double margin) {
+    st_buf_printf(out, "%+.0f ", st_plan_above(measured, predicted));
+    if (margin > 0) st_buf_printf(out, "±%.0f ", 100 * margin);
+    st_buf_text(out, "%");
+}
+
+/* Columns of the terminal: bytes that begin a character. */
+static int columns(const char *text) {
+    int n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
 static void measured_text(st_buf *out, const st_choice_row *row) {
     const st_measured *m = &row->measured;
     if (m->why[0]) {
@@ -41,12 +55,18 @@ static void measured_text(st_buf *out, const st_choice_row *row) {
         st_buf_text(out, "\n");
     }
     if (!m->done) return;
-    char title[40];
+    st_buf title = {0};
     st_figure all, each, first;
-    snprintf(title, sizeof title, "  measured %+.0f %%, first %+.0f %%",
-             st_plan_above(m->tokens_per_s, row->result.tokens_per_s), st_plan_above(m->ttft_ns, row->result.ttft_ns));
-    st_buf_printf(out, "  %-*s %8s %6s %8s\n", TITLE_WIDTH, title, st_figure_of(all, m->tokens_per_s),
-                  st_figure_of(each, m->stream_tokens_per_s), st_figure_ms(first, m->ttft_ns));
+    st_buf_text(&title, "    measured ");
+    above_text(&title, m->tokens_per_s, row->result.tokens_per_s, m->rate_margin);
+    st_buf_text(&title, ", first ");
+    above_text(&title, m->ttft_ns, row->result.ttft_ns, m->ttft_margin);
+    st_figure_of(all, m->tokens_per_s);
+    out->failed |= title.failed;
+    if (!title.failed)
+        st_buf_printf(out, "%s %*s %6s %8s\n", title.data, TITLE_WIDTH + 2 + 8 - columns(title.data), all,
+                      st_figure_of(each, m->stream_tokens_per_s), st_figure_ms(first, m->ttft_ns));
+    st_buf_free(&title);
 }
 
 static void impossible_text(st_buf *out, const st_choice *choice) {
@@ -109,6 +129,10 @@ static void checked_text(st_buf *out, const st_choice *choice) {
     if (checked.n_steps > 0) {
         st_buf_text(&line, "with steps as they took: ");
         st_plan_checked_steps_text(&line, &checked);
+        line_text(out, &line);
+    }
+    if (checked.rounds > 1) {
+        st_plan_rounds_text(&line, &checked);
         line_text(out, &line);
     }
     st_buf_printf(&line, "measured the fastest: %s", checked.best->title);

@@ -27,6 +27,7 @@ st_plan_checked st_plan_check_of(const st_choice *choice) {
         const st_measured *m = &row->measured;
         if (!m->done) continue;
         checked.n++;
+        checked.rounds = m->rounds;
         checked.rates += fabs(st_plan_above(m->tokens_per_s, row->result.tokens_per_s)) <= ST_PLAN_CLOSE;
         checked.first += fabs(st_plan_above(m->ttft_ns, row->result.ttft_ns)) <= ST_PLAN_CLOSE;
         count_steps(&checked, m);
@@ -45,6 +46,10 @@ void st_plan_checked_text(st_buf *out, const st_plan_checked *checked) {
 
 void st_plan_checked_steps_text(st_buf *out, const st_plan_checked *checked) {
     checked_text(out, checked->steps_rates, checked->steps_first, checked->n_steps);
+}
+
+void st_plan_rounds_text(st_buf *out, const st_plan_checked *checked) {
+    st_buf_printf(out, "means of %u runs each; ±: half of the 95 %% interval of the mean", checked->rounds);
 }
 
 void st_plan_path_text(st_buf *out, const st_choice_row *row) {

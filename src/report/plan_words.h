@@ -9,6 +9,7 @@
 typedef struct st_plan_checked {
     unsigned n;            /* that were run */
     unsigned rates, first; /* whose tokens/s, and whose time to the first token, were within a tenth */
+    unsigned rounds;       /* how often each ran */
     unsigned n_steps, steps_rates, steps_first; /* the same predicted with the steps as they were */
     const st_choice_row *best;                  /* the fastest for the goal, as measured; NULL: none was run */
 } st_plan_checked;
@@ -22,6 +23,9 @@ double st_plan_above(double measured, double predicted);
 /* "tokens/s of 3, the first token of 2 of 4 schedules" */
 void st_plan_checked_text(st_buf *out, const st_plan_checked *checked);
 void st_plan_checked_steps_text(st_buf *out, const st_plan_checked *checked); /* where n_steps is not 0 */
+
+/* "means of 7 runs each; ±: half of the 95 % interval of the mean"; where rounds is above 1 */
+void st_plan_rounds_text(st_buf *out, const st_plan_checked *checked);
 
 /* "cpu:0+1 92.0 %, host 5.0 %, between them 3.0 %" of a row's critical path. */
 void st_plan_path_text(st_buf *out, const st_choice_row *row);

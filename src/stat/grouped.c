@@ -99,15 +99,7 @@ int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, d
     return code;
 }
 
-/* Student's t at 97.5 %, over the normal distribution's. */
-static double student(size_t degrees) {
-    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-    const double normal = 1.960;
-    if (degrees <= sizeof t / sizeof *t) return t[degrees - 1] / normal;
-    return 1 + 1.23 / (double)degrees; /* off by less than 1 % from here on */
-}
-
 double st_grouped_widening(size_t n_groups) {
     if (n_groups < 2) return 1;
-    return sqrt((double)n_groups / (double)(n_groups - 1)) * student(n_groups - 1);
+    return sqrt((double)n_groups / (double)(n_groups - 1)) * st_student(n_groups - 1) / ST_NORMAL;
 }

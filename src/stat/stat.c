@@ -39,6 +39,20 @@ double st_mean_unstalled(double *x, size_t n) {
     return sum / (double)n;
 }
 
+double st_student(size_t degrees) {
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    if (degrees <= sizeof t / sizeof *t) return t[degrees - 1];
+    return ST_NORMAL * (1 + 1.23 / (double)degrees);
+}
+
+double st_mean_margin(const double *x, size_t n) {
+    double sum = 0, squares = 0;
+    if (n < 2) return INFINITY;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    for (size_t i = 0; i < n; i++) squares += (x[i] - sum / (double)n) * (x[i] - sum / (double)n);
+    return st_student(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+}
+
 double st_mad(const double *x, size_t n, double center, double *scratch) {
     for (size_t i = 0; i < n; i++) scratch[i] = fabs(x[i] - center);
     return st_median(scratch, n);

@@ -29,6 +29,15 @@ double st_median(double *x, size_t n);
  * that much: slow and fast spells weigh as much as they lasted, as in a sum, while a stall says next to nothing. */
 double st_mean_unstalled(double *x, size_t n);
 
+#define ST_NORMAL 1.960 /* the normal distribution's 97.5 % quantile */
+
+/* Student's t at 97.5 % with so many degrees of freedom, at least 1, to 1 %: ST_NORMAL for very many. */
+double st_student(size_t degrees);
+
+/* Half the width of the 95 % interval of the mean of x[n], drawn from a normal distribution (Student 1908). INFINITY
+ * when n is below 2. */
+double st_mean_margin(const double *x, size_t n);
+
 /* Median absolute deviation of x[n] from center, n > 0. scratch has room for n. Times 1.4826 it estimates the standard
  * deviation of normal data. */
 #define ST_MAD_TO_SIGMA 1.4826

@@ -289,6 +289,28 @@ class Plan(support.CommandTest):
         self.assertTrue(any("predicted within 10 %" in line for line in lines))
         self.assertTrue(any(line.startswith("  with steps as they took: tokens/s of ") for line in lines))
 
+    def test_means_have_margins(self):
+        words = ("plan", "-m", LLAMA, "--units", "cpu:0", "-p", 8, "-n", 4, "--chunks", 1, "--check")
+
+        def measured(*more):
+            return [s["measured"] for s in self.done_json(*words, *more)["schedules"] if "measured" in s]
+
+        for row in measured("-r", 1):
+            self.assertEqual(row["rounds"], 1)
+            self.assertIsNone(row["tokens_per_s_margin"])
+            self.assertIsNone(row["ttft_margin"])
+        for row in measured():
+            self.assertTrue(3 <= row["rounds"] <= 16)
+            self.assertGreater(row["tokens_per_s_margin"], 0)
+            self.assertGreater(row["ttft_margin"], 0)
+            if row["rounds"] < 16:
+                self.assertLessEqual(row["tokens_per_s_margin"], 0.06)
+                self.assertLessEqual(row["ttft_margin"], 0.06)
+        lines = self.done(*words, "-r", 2).decode().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertRegex("\n".join(lines), r"\n    measured [+-]\d+ ±\d+ %, first [+-]\d+ ±\d+ % +\d")
+        self.assertTrue(any("means of 2 runs each" in line for line in lines))
+
 
 if __name__ == "__main__":
     support.main()

@@ -21,6 +21,9 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     choice.rows[0].measured = (st_measured){
         .done = true, .tokens_per_s = 400, .stream_tokens_per_s = 400, .prefill_tokens_per_s = 400, .ttft_ns = 3e6};
     choice.rows[1].measured = (st_measured){.done = true,
+                                            .rounds = 7,
+                                            .rate_margin = 0.124,
+                                            .ttft_margin = 0.02,
                                             .tokens_per_s = 100,
                                             .ttft_ns = 9e6,
                                             .decode_pace = 3,
@@ -32,11 +35,13 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
         "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n\n",
         "\n  threads of cpu:0+1                    417    417     2.40    2.40      4 100 %\n"
         "    measured -4 %, first +25 %          400    400     3.00\n",
+        "\n    measured -60 ±12 %, first +125 ±2 % 100   0.00     9.00\n",
         "\n  one stream staged through the chunks: token, 1, 2, 3, 4, token is a chain:\n",
         "\n  best: threads of cpu:0+1 needs 40 % less time for each token than ",
         "\n  critical path: cpu:0+1 100.0 %, between them 0.0 %\n"
         "  predicted within 10 %: tokens/s of 1, the first token of 0 of 2 schedules\n"
         "  with steps as they took: tokens/s of 0, the first token of 1 of 1 schedules\n"
+        "  means of 7 runs each; ±: half of the 95 % interval of the mean\n"
         "  measured the fastest: threads of cpu:0+1\n",
     };
     const char *at = out.data;

@@ -42,6 +42,18 @@ static void a_mean_of_spells_without_stalls(void **state) {
     assert_near(st_mean_unstalled(stalled, 1), 1, 1e-12);
 }
 
+/* R: diff(t.test(c(9, 10, 12, 13))$conf.int) / 2; the values of qt(0.975, c(1, 10, 11, 30, 200)) */
+static void a_mean_is_known_within_a_margin(void **state) {
+    (void)state;
+    const double x[] = {9, 10, 12, 13}, same[] = {5, 5, 5};
+    assert_near(st_mean_margin(x, 4), 2.9052, 1e-3);
+    assert_true(st_mean_margin(same, 3) == 0);
+    assert_true(isinf(st_mean_margin(x, 1)));
+    const size_t degrees[] = {1, 10, 11, 30, 200};
+    const double t[] = {12.7062, 2.2281, 2.2010, 2.0423, 1.9719};
+    for (size_t i = 0; i < 5; i++) assert_near(st_student(degrees[i]) / t[i], 1, 0.01);
+}
+
 static void mad_ignores_one_wild_value(void **state) {
     (void)state;
     const double x[] = {1, 1, 2, 2, 4, 6, 900}; /* deviations from 2: 1 1 0 0 2 4 898 */
@@ -182,6 +194,7 @@ int main(void) {
         cmocka_unit_test(median_of_odd_and_even),
         cmocka_unit_test(quantiles_are_those_of_type_7),
         cmocka_unit_test(a_mean_of_spells_without_stalls),
+        cmocka_unit_test(a_mean_is_known_within_a_margin),
         cmocka_unit_test(mad_ignores_one_wild_value),
         cmocka_unit_test(outliers_are_marked),
         cmocka_unit_test(equal_values_have_no_outliers_but_far_ones),
