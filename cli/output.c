@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "token/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "json/build.h"
 
-#include <string.h>
-
-/* Bytes of the UTF-8 character at s, or 0 where there is none (RFC 3629: no overlong forms, no surrogates). s ends with
- * a NUL, which is no continuation byte, so nothing past it is read. */
-static size_t character_length(const unsigned char *s) {
-    if (s[0] < 0x80) return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    size_t len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    unsigned char least = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char most = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (s[1] < least || s[1] > most) return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    return len;
-}
+#include "base/utf8.h"
 
 json_t *st_json_text(const char *text) {
     st_buf clean = {0};
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at) {
-        size_t len = character_length(at);
-        st_buf_add(&clean, len ? (const char *)at : "\xef\xbf\xbd", len ? len : 3);
-        at += len ? len : 1;
-    }
+    st_utf8_clean(&clean, text);
     json_t *value = clean.failed ? NULL : json_stringn(clean.data ? clean.data : "", clean.len);
     st_buf_free(&clean);
     return value;

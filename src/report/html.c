@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/html.h"
 
+#include "base/utf8.h"
 #include "report/json.h"
 #include "report/text.h"
 
@@ -25,7 +26,7 @@ static const char *reference(char c) {
 
 void st_html_text(st_buf *out, const char *text) {
     st_buf clean = {0};
-    st_text_utf8(&clean, text);
+    st_utf8_clean(&clean, text);
     for (size_t i = 0; i < clean.len; i++) {
         const char *other = reference(clean.data[i]);
         st_buf_add(out, other ? other : &clean.data[i], other ? strlen(other) : 1);

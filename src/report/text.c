@@ -2,7 +2,6 @@
 #include "report/text.h"
 
 #include "base/usage.h"
-#include "token/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,14 +35,6 @@ const char *st_figure_ratio(st_figure out, double value) {
     double size = fabs(value);
     snprintf(out, sizeof(st_figure), "%.*f", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, st_hundredths(value));
     return out;
-}
-
-void st_text_utf8(st_buf *out, const char *text) {
-    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
-        unsigned length = st_utf8_length(text, left);
-        st_buf_add(out, length ? text : "\xef\xbf\xbd", length ? length : 3);
-        n = length ? length : 1;
-    }
 }
 
 /* Columns of the n bytes at text: all but UTF-8 continuation bytes. */

@@ -20,9 +20,6 @@ double st_hundredths(double value);
 /* A ratio in few columns: two decimals, from 10 on one, from 100 on none. */
 const char *st_figure_ratio(st_figure out, double value);
 
-/* Appends text; each byte that is no part of UTF-8 becomes U+FFFD. */
-void st_text_utf8(st_buf *out, const char *text);
-
 /* Appends text, broken at spaces so that no line is longer than `width` columns (UTF-8 characters count as one). The
  * first line starts at column `at`, later ones are indented by `indent`. No newline at the end. */
 void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_t width);

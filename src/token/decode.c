@@ -3,7 +3,7 @@
 #include "token/tokenizer.h"
 
 #include "base/error.h"
-#include "token/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "token/tokenizer.h"
 
 #include "base/error.h"
-#include "token/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -36,10 +36,12 @@ int st_encode_characters(st_encoding *enc, size_t start, size_t n) {
     return 0;
 }
 
-/* Some byte-level vocabularies lack bytes that their makers never saw (SmolLM2: 0x04 and those that UTF-8 has no use
+/* Appends the token of one byte, else the unknown token, else nothing when the vocabulary has neither.
+ *
+ * Some byte-level vocabularies lack bytes that their makers never saw (SmolLM2: 0x04 and those that UTF-8 has no use
  * for), and call a control token "unknown". Text must not turn into one of those, so such a byte is left out, as in
  * llama.cpp. */
-int st_encode_byte(st_encoding *enc, unsigned char byte) {
+static int encode_byte(st_encoding *enc, unsigned char byte) {
     const st_tokenizer *tok = enc->tok;
     int32_t id = tok->byte_ids[byte];
     if (id < 0 && tok->unknown >= 0 && tok->vocab.type[tok->unknown] == ST_TOKEN_UNKNOWN) id = tok->unknown;
@@ -48,9 +50,9 @@ int st_encode_byte(st_encoding *enc, unsigned char byte) {
 
 /* A space that has no U+2581 in the vocabulary is the byte it was, not the three bytes of U+2581. */
 static int symbol_spell(st_encoding *enc, const char *bytes, size_t n) {
-    if (n == strlen(ST_SPACE) && memcmp(bytes, ST_SPACE, n) == 0) return st_encode_byte(enc, ' ');
+    if (n == strlen(ST_SPACE) && memcmp(bytes, ST_SPACE, n) == 0) return encode_byte(enc, ' ');
     int code = 0;
-    for (size_t i = 0; !code && i < n; i++) code = st_encode_byte(enc, (unsigned char)bytes[i]);
+    for (size_t i = 0; !code && i < n; i++) code = encode_byte(enc, (unsigned char)bytes[i]);
     return code;
 }
 

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gguf/message.h"
-#include "token/utf8.h"
 
 #include <pcre2.h>
 #include <stdlib.h>

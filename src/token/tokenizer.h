@@ -55,8 +55,6 @@ int st_encode_escaped(st_encoding *enc, const char *text, size_t n);
 int st_encode_characters(st_encoding *enc, size_t start, size_t n);
 /* Appends the tokens of what is left of the symbols of `text`, byte by byte where a symbol has none. */
 int st_encode_symbols(st_encoding *enc, const char *text);
-/* Appends the token of one byte, else the unknown token, else nothing when the vocabulary has neither. */
-int st_encode_byte(st_encoding *enc, unsigned char byte);
 
 /* The character that stands for a byte in the tokens of byte-level BPE, as UTF-8; its length. */
 unsigned st_bpe_spell(unsigned char byte, char out[2]);

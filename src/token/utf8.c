@@ -1,46 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "token/utf8.h"
 
+#include "base/utf8.h"
 #include "token/token.h"
 
 #include <string.h>
-
-/* What a first byte demands: how many bytes follow, and the range of the first of them. */
-typedef struct lead {
-    unsigned more;
-    unsigned char low, high;
-} lead;
-
-static lead lead_of(unsigned char c) {
-    if (c < 0x80) return (lead){0, 0, 0};
-    if (c < 0xc2 || c > 0xf4) return (lead){4, 0, 0}; /* starts nothing */
-    if (c < 0xe0) return (lead){1, 0x80, 0xbf};
-    if (c < 0xf0) return (lead){2, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf};
-    return (lead){3, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf};
-}
-
-/* How many of the n bytes fit a character that starts with the first one; 0 when that one starts nothing. */
-static size_t fitting(const char *text, size_t n, lead want) {
-    const unsigned char *bytes = (const unsigned char *)text;
-    if (want.more > 3) return 0;
-    size_t len = 1;
-    while (len <= want.more && len < n) {
-        unsigned char low = len == 1 ? want.low : 0x80, high = len == 1 ? want.high : 0xbf;
-        if (bytes[len] < low || bytes[len] > high) break;
-        len++;
-    }
-    return len;
-}
-
-unsigned st_utf8_length(const char *bytes, size_t n) {
-    lead want = lead_of((unsigned char)bytes[0]);
-    return fitting(bytes, n, want) == want.more + 1 ? want.more + 1 : 0;
-}
-
-int st_utf8_is_beginning(const char *bytes, size_t n) {
-    lead want = lead_of((unsigned char)bytes[0]);
-    return n <= want.more && fitting(bytes, n, want) == n;
-}
 
 static const char *const spaces[] = {
     "\t",           "\n",           "\v",           "\f",           "\r",           " ",

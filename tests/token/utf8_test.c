@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Whole characters only: lengths, white space and the stream. */
+ * Whole characters only: white space and the stream. */
 #include "token/utf8.h"
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "token/toy.h"
-
-/* The length by decoding to a code point and encoding again, which is plainly right. */
-static unsigned reference_length(const unsigned char *s, size_t n) {
-    unsigned want = s[0] < 0x80             ? 1
-                    : (s[0] & 0xe0) == 0xc0 ? 2
-                    : (s[0] & 0xf0) == 0xe0 ? 3
-                    : (s[0] & 0xf8) == 0xf0 ? 4
-                                            : 0;
-    if (want == 0 || want > n) return 0;
-    uint32_t c = want == 1 ? s[0] : s[0] & (0x7fu >> want);
-    for (unsigned i = 1; i < want; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-        c = c << 6 | (s[i] & 0x3fu);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    bool valid = c >= least[want] && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
-    return valid ? want : 0;
-}
-
-static void lengths_agree_with_the_definition(void **state) {
-    (void)state;
-    for (uint32_t lead = 0; lead < 0x10000; lead++) {
-        static const unsigned char ends[] = {0x00, 0x7f, 0x80, 0xa5, 0xbf, 0xc0};
-        for (size_t i = 0; i < LENGTH(ends) * LENGTH(ends); i++) {
-            unsigned char s[4] = {(unsigned char)(lead >> 8), (unsigned char)lead, ends[i % 6], ends[i / 6]};
-            for (size_t n = 1; n <= 4; n++) {
-                unsigned wanted = reference_length(s, n);
-                if (st_utf8_length((const char *)s, n) != wanted)
-                    fail_msg("%02x %02x %02x %02x, %zu bytes", s[0], s[1], s[2], s[3], n);
-            }
-        }
-    }
-}
 
 static void spaces_are_found_at_both_ends(void **state) {
     (void)state;
@@ -127,7 +95,6 @@ static void no_byte_is_lost_or_early(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_agree_with_the_definition),
         cmocka_unit_test(spaces_are_found_at_both_ends),
         cmocka_unit_test(a_character_waits_until_it_is_whole),
         cmocka_unit_test(what_cannot_become_a_character_is_replaced),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * Characters of UTF-8 as the Unicode standard defines them (table 3-7: no surrogates, no overlong forms). */
+#ifndef ST_BASE_UTF8_H
+#define ST_BASE_UTF8_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes of the character that starts at bytes (1 to 4), or 0 when none does or n bytes are not all of it. n > 0. */
+unsigned st_utf8_length(const char *bytes, size_t n);
+
+/* Whether n bytes, n > 0, could be the beginning of a character that is not complete yet. */
+bool st_utf8_is_beginning(const char *bytes, size_t n);
+
+/* Appends text; each byte that is no part of UTF-8 becomes U+FFFD. */
+void st_utf8_clean(st_buf *out, const char *text);
+
+#endif
