@@ -10,7 +10,6 @@ extern "C" {
 enum stretto_log_level {
     STRETTO_LOG_WARN, /* something is not as it was asked for (fewer threads, an odd file), and what to do about it */
     STRETTO_LOG_INFO, /* worth knowing */
-    STRETTO_LOG_DEBUG,
 };
 
 /* A sink, handed in where an object is opened and copied there; arg must stay valid until that object is closed. fn may

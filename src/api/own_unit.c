@@ -135,7 +135,6 @@ static int run_inner(void *arg, unsigned worker, unsigned n_workers, stretto_err
 static const stretto_step *job_step(stretto_job *job, const st_step *inner) {
     const stretto_step *user = st_api_step_user(inner);
     if (user) return user;
-    job->inner = inner;
     job->step = (stretto_step){.name = inner->name,
                                .run = run_inner,
                                .arg = (void *)job->inner, /* read only */

@@ -16,12 +16,6 @@ uint64_t st_now_ns(void) {
 uint64_t st_boot_ns(void) {
     return clock_read(CLOCK_BOOTTIME);
 }
-uint64_t st_thread_cpu_ns(void) {
-    return clock_read(CLOCK_THREAD_CPUTIME_ID);
-}
-uint64_t st_process_cpu_ns(void) {
-    return clock_read(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 static uint64_t real_now(void *arg) {
     (void)arg;

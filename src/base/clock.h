@@ -10,11 +10,9 @@ typedef struct st_clock {
     void *arg;
 } st_clock;
 
-uint64_t st_now_ns(void);         /* CLOCK_MONOTONIC */
-uint64_t st_boot_ns(void);        /* CLOCK_BOOTTIME: goes on while the machine sleeps */
-uint64_t st_thread_cpu_ns(void);  /* CPU time of the calling thread */
-uint64_t st_process_cpu_ns(void); /* CPU time of the process */
-st_clock st_clock_real(void);     /* st_now_ns as a clock */
+uint64_t st_now_ns(void);     /* CLOCK_MONOTONIC */
+uint64_t st_boot_ns(void);    /* CLOCK_BOOTTIME: goes on while the machine sleeps */
+st_clock st_clock_real(void); /* st_now_ns as a clock */
 
 static inline uint64_t st_clock_now(const st_clock *clock) {
     return clock->now(clock->arg);

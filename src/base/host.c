@@ -123,7 +123,7 @@ static void read_limits(st_host *host, const char *root) {
 int st_host_read(st_host *host, const char *root, stretto_error *err) {
     *host = (st_host){0};
     struct utsname names;
-    if (uname(&names) != 0) return st_fail(err, STRETTO_E_IO, "uname: the kernel does not say what it is");
+    if (uname(&names) != 0) return st_fail(err, STRETTO_E_UNIT, "uname: the kernel does not say what it is");
     snprintf(host->kernel, sizeof host->kernel, "%.63s", names.release);
     snprintf(host->isa, sizeof host->isa, "%s", st_isa_name());
     int code = load_topology(host, names.machine, err);

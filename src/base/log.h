@@ -3,7 +3,7 @@
 #ifndef ST_BASE_LOG_H
 #define ST_BASE_LOG_H
 
-enum st_log_level { ST_LOG_WARN, ST_LOG_INFO, ST_LOG_DEBUG };
+enum st_log_level { ST_LOG_WARN, ST_LOG_INFO };
 
 /* fn may be called from any thread, one call at a time is not promised; text has no newline. */
 typedef struct st_log {

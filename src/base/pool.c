@@ -145,10 +145,6 @@ void st_pool_quiet(st_pool *pool) {
     for (unsigned turn = 0; atomic_load(&pool->asleep) < pool->count - 1;) st_spin_turn(turn++, ST_SPIN_IDLE);
 }
 
-unsigned st_pool_count(const st_pool *pool) {
-    return pool->count;
-}
-
 uint64_t st_pool_cpu_ns(const st_pool *pool) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < pool->started; i++) sum += st_thread_cpu_ns_of(pool->followers[i].thread);

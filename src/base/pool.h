@@ -34,8 +34,6 @@ void st_pool_run(st_pool *pool, st_pool_fn fn, void *arg);
  * is not measured as somebody else's slowness). */
 void st_pool_quiet(st_pool *pool);
 
-unsigned st_pool_count(const st_pool *pool);
-
 /* CPU time of the threads that the pool made (not of the caller, who is worker 0). */
 uint64_t st_pool_cpu_ns(const st_pool *pool);
 

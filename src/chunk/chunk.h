@@ -73,7 +73,4 @@ void st_chunk_forward(const st_chunk *chunk, st_scratch *scratch, const st_batch
 /* The likeliest logit of a wanted row of the last forward with the head; for worker 0, which found it. */
 float st_scratch_best(const st_scratch *scratch, uint32_t wanted);
 
-/* Embeds one id into out[d_model], scaled as the model wants it. */
-void st_embed_row(const st_model *model, int32_t id, float *out);
-
 #endif

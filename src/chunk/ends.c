@@ -21,7 +21,8 @@ static void table_row(const st_model *model, const st_tensor *table, int32_t id,
     }
 }
 
-void st_embed_row(const st_model *model, int32_t id, float *out) {
+/* Embeds one id into out[d_model], scaled as the model wants it. */
+static void embed_row(const st_model *model, int32_t id, float *out) {
     table_row(model, model->embed, id, out);
     if (model->embed_scale != 1.0f) model->kern->scale(out, model->embed_scale, model->d_model);
 }
@@ -58,7 +59,7 @@ void st_forward_embed(const st_forward *f) {
     uint32_t lo, hi;
     st_worker_range(f->worker, f->batch->n, &lo, &hi);
     for (uint32_t row = lo; row < hi; row++)
-        st_embed_row(m, f->batch->ids[row], f->batch->hidden + (size_t)row * m->d_model);
+        embed_row(m, f->batch->ids[row], f->batch->hidden + (size_t)row * m->d_model);
     st_worker_sync(f->worker);
     st_forward_trace(f, ST_TRACE_EMBED, 0, f->batch->hidden, m->d_model, m->d_model);
     if (m->d_ple) make_ple(f, lo, hi);

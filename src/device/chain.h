@@ -27,6 +27,8 @@ typedef struct st_chain_options {
     const st_trace *trace;   /* NULL in real use */
 } st_chain_options;
 
+/* *out is the caller's: st_chain_close; NULL on failure. STRETTO_E_USAGE when there is no chunk, the context is too
+ * large or a unit does not share memory, STRETTO_E_UNIT, STRETTO_E_MEMORY. */
 int st_chain_open(st_chain **out, const st_chain_options *options, stretto_error *err);
 void st_chain_close(st_chain *chain); /* NULL is fine */
 
@@ -101,8 +103,7 @@ int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i,
                          uint32_t n_rows, uint32_t max_threads, stretto_error *err);
 void st_chunk_step_free(st_chunk_step *step);                /* NULL is fine */
 const st_step *st_chunk_step_get(const st_chunk_step *step); /* bytes (weights and KV) and operations filled in */
-/* What the last run gave: hidden states [n_rows][d_model], and logits of the first row [n_vocab] for the last chunk. */
-const float *st_chunk_step_hidden(const st_chunk_step *step);
+/* What the last run of the last chunk gave: logits of the first row [n_vocab], the step's own. */
 const float *st_chunk_step_logits(const st_chunk_step *step);
 
 /* Streams the weights of all chunks but those listed through the caches of the calling thread: all of them once and,

@@ -195,9 +195,6 @@ void st_chunk_step_free(st_chunk_step *s) {
 const st_step *st_chunk_step_get(const st_chunk_step *step) {
     return &step->step;
 }
-const float *st_chunk_step_hidden(const st_chunk_step *step) {
-    return step->hidden;
-}
 const float *st_chunk_step_logits(const st_chunk_step *step) {
     return step->logits;
 }

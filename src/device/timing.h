@@ -10,8 +10,6 @@ typedef struct st_timing {
     unsigned runs;
 } st_timing;
 
-#define ST_TIMING_PIECES 64 /* most pieces of a pass */
-
 /* Runs step on the unit again and again, after one pass that does not count: at least five passes, and until min_ns
  * have passed or there are enough runs for a median. A pass is `pieces` runs, of which each does another part of the
  * work: best_ns is the mean over the pieces of each one's best, so that an interruption of one run does not count, and

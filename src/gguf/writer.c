@@ -156,9 +156,6 @@ void st_writer_number(st_gguf_writer *w, const char *key, uint32_t value_type, c
 void st_writer_u32(st_gguf_writer *w, const char *key, uint32_t value) {
     st_writer_number(w, key, ST_V_U32, &value);
 }
-void st_writer_i32(st_gguf_writer *w, const char *key, int32_t value) {
-    st_writer_number(w, key, ST_V_I32, &value);
-}
 void st_writer_f32(st_gguf_writer *w, const char *key, float value) {
     st_writer_number(w, key, ST_V_F32, &value);
 }

@@ -22,7 +22,6 @@ int st_writer_open(st_gguf_writer **out, const char *path, stretto_error *err);
  * of two, 8 or more; 32 without it) governs how this file is laid out and comes before the first tensor. Everything
  * handed over is copied. */
 void st_writer_u32(st_gguf_writer *w, const char *key, uint32_t value);
-void st_writer_i32(st_gguf_writer *w, const char *key, int32_t value);
 void st_writer_f32(st_gguf_writer *w, const char *key, float value);
 void st_writer_bool(st_gguf_writer *w, const char *key, bool value);
 /* One number of any numeric enum st_value_type, in the host's byte order. */

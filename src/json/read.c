@@ -243,7 +243,7 @@ void st_json_string(st_json_in *in, const st_json_value *object, const char *key
     st_json_as_string(in, &value, out, size);
 }
 
-unsigned st_json_word_index(st_json_in *in, const st_json_value *at, const char *word, const char *const *words) {
+static unsigned word_index(st_json_in *in, const st_json_value *at, const char *word, const char *const *words) {
     if (in->code) return 0;
     for (unsigned i = 0; words[i]; i++) {
         if (strcmp(words[i], word) == 0) return i;
@@ -264,5 +264,5 @@ unsigned st_json_word_index(st_json_in *in, const st_json_value *at, const char 
 
 unsigned st_json_word(st_json_in *in, const st_json_value *object, const char *key, const char *const *words) {
     st_json_value value = member(in, object, key, JSON_STRING);
-    return in->code ? 0 : st_json_word_index(in, &value, json_string_value(value.json), words);
+    return in->code ? 0 : word_index(in, &value, json_string_value(value.json), words);
 }

@@ -60,8 +60,6 @@ bool st_json_bool(st_json_in *in, const st_json_value *object, const char *key);
 void st_json_string(st_json_in *in, const st_json_value *object, const char *key, char *out, size_t size);
 /* The index of the text in words (ended by NULL): otherwise the nearest is suggested. */
 unsigned st_json_word(st_json_in *in, const st_json_value *object, const char *key, const char *const *words);
-/* The same for a text that was read before: at says where. */
-unsigned st_json_word_index(st_json_in *in, const st_json_value *at, const char *word, const char *const *words);
 
 /* Text ends on terminals, which control characters (C0, and C1 in UTF-8) must not steer: they become '?'. */
 void st_json_hide_controls(char *text);

@@ -18,7 +18,8 @@ const char *st_model_arch_name(const st_model *model) {
     return model->arch->name;
 }
 
-void st_arch_names(char *text, size_t size) {
+/* Those that are supported, comma-separated. */
+static void arch_names(char *text, size_t size) {
     size_t at = 0;
     for (size_t i = 0; i < N_ARCHS && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", archs[i]->name);
@@ -34,7 +35,7 @@ static int find_arch(st_model *model, stretto_error *err) {
             return 0;
         }
     char names[128];
-    st_arch_names(names, sizeof names);
+    arch_names(names, sizeof names);
     return st_fail(err, STRETTO_E_INPUT, "%s: architecture \"%.*s\" is not supported; supported: %s", model->gguf->path,
                    (int)(name.len < 64 ? name.len : 64), name.data, names);
 }

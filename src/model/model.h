@@ -108,9 +108,6 @@ const st_matrix *st_layer_matrix(const st_layer *layer, uint32_t i);
  * NaN or Inf, by tensor and row. */
 int st_model_check_row(const st_model *model, int32_t id, stretto_error *err);
 
-/* The supported architectures, comma-separated. */
-void st_arch_names(char *text, size_t size);
-
 const char *st_model_arch_name(const st_model *model);
 
 #endif

@@ -19,7 +19,8 @@
 
 const char *const st_goal_names[] = {"latency", "throughput", "ttft", NULL};
 
-double st_goal_score(enum st_goal goal, const st_sim_result *r) {
+/* What a result is worth, in nanoseconds: the less the better. */
+static double goal_score(enum st_goal goal, const st_sim_result *r) {
     return goal == ST_GOAL_LATENCY ? r->latency_ns : goal == ST_GOAL_THROUGHPUT ? r->end_ns : r->ttft_ns;
 }
 
@@ -30,7 +31,8 @@ bool st_schedule_overlaps(const st_schedule *s) {
     return several || s->draft == ST_DRAFT_MODEL;
 }
 
-double st_costs_overlap(const st_costs *costs, uint32_t x, uint32_t y) {
+/* The overlap factor that the table's slowdowns of two units amount to, decoding: 2 minus their mean. */
+static double costs_overlap(const st_costs *costs, uint32_t x, uint32_t y) {
     double there = *st_cost_unit_slowdown(costs, x, ST_WORK_DECODE, y, ST_WORK_DECODE);
     double back = *st_cost_unit_slowdown(costs, y, ST_WORK_DECODE, x, ST_WORK_DECODE);
     return st_overlap_of_slowdown((there + back) / 2);
@@ -127,7 +129,7 @@ static void predict(chooser *c, st_choice_row *row) {
     row->result.n_events = 0;
     if (code == STRETTO_OK) {
         row->possible = true;
-        row->score = st_goal_score(c->out->goal, &row->result);
+        row->score = goal_score(c->out->goal, &row->result);
     } else if (code == STRETTO_E_INPUT) {
         snprintf(row->why, sizeof row->why, "%.310s", why.text);
     } else {
@@ -271,8 +273,8 @@ static void add_drafts_on(chooser *c, uint32_t unit, enum st_draft draft, uint32
         bool first = longest == 1;
         int code = st_simulate(&result, c->costs, &s, c->workload,
                                &(st_sim_options){.seed = c->seed, .cancel = c->cancel}, NULL);
-        if (code == STRETTO_OK && st_goal_score(c->out->goal, &result) < least) {
-            least = st_goal_score(c->out->goal, &result);
+        if (code == STRETTO_OK && goal_score(c->out->goal, &result) < least) {
+            least = goal_score(c->out->goal, &result);
             best = s;
         } else if (first) {
             best = s;
@@ -423,7 +425,7 @@ static double overlapping_score(chooser *c, double overlap, const st_choice_row 
         st_sim_result result;
         st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed, .cancel = c->cancel};
         if (st_simulate(&result, c->costs, &row->schedule, c->workload, &options, NULL)) continue;
-        double score = st_goal_score(c->out->goal, &result);
+        double score = goal_score(c->out->goal, &result);
         if (score < best) best = score, *which = row;
         st_sim_result_free(&result);
     }
@@ -439,7 +441,7 @@ static const st_choice_row *best_alone(const chooser *c) {
 
 static double row_overlap(const chooser *c, const st_choice_row *row) {
     uint32_t x = st_costs_unit(c->costs, row->schedule.units[0]), y = st_costs_unit(c->costs, row->schedule.units[1]);
-    return st_costs_overlap(c->costs, x, y);
+    return costs_overlap(c->costs, x, y);
 }
 
 /* Between an overlap where the units together lose against `alone` and one where they win. */

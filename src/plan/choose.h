@@ -11,7 +11,6 @@ enum st_goal {
                       */
     ST_GOAL_THROUGHPUT, /* all streams done soonest */
     ST_GOAL_TTFT,       /* first tokens soonest: the mean over streams */
-    ST_GOALS
 };
 extern const char *const st_goal_names[]; /* "latency", "throughput", "ttft"; ended by NULL */
 
@@ -66,13 +65,7 @@ int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload
 int st_choose_again(st_choice *choice, const st_costs *costs, stretto_error *err);
 void st_choice_free(st_choice *choice); /* zeroed memory is fine */
 
-/* What a result is worth for a goal, in nanoseconds: the less the better. */
-double st_goal_score(enum st_goal goal, const st_sim_result *result);
-
 /* Whether several units work at the same time under it. */
 bool st_schedule_overlaps(const st_schedule *schedule);
-
-/* The overlap factor that the table's slowdowns of two units amount to, decoding: 2 minus their mean. */
-double st_costs_overlap(const st_costs *costs, uint32_t x, uint32_t y);
 
 #endif

@@ -93,12 +93,6 @@ double st_row_parallel_rate(const st_probe_row *row) {
     return (double)(row->bytes[0] + row->bytes[1]) / row->median_ns[ST_ARM_PARALLEL];
 }
 
-const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit) {
-    for (size_t i = 0; i < record->n_peaks; i++)
-        if (strcmp(record->peaks[i].unit, unit) == 0) return &record->peaks[i];
-    return NULL;
-}
-
 double st_row_solo_rate(const st_probe_row *row, unsigned side) {
     double ns = row->median_ns[side ? ST_ARM_SOLO_B : ST_ARM_SOLO_A];
     return ns > 0 ? (double)row->bytes[side] / ns : 0;

@@ -302,9 +302,6 @@ double st_row_solo_rate(const st_probe_row *row, unsigned side);
  * slowdown[2] times as long: what one does after the other has ended is left out. */
 double st_common_rate(const double work[2], const double solo[2], const double slowdown[2]);
 
-/* The peaks of a unit; NULL where there are none. */
-const st_unit_peaks *st_record_peaks(const st_probe_record *record, const char *unit);
-
 /* Room for one more round, zeroed, counted in n_rounds only by the caller. NULL when memory is out. */
 st_round *st_row_reserve(st_probe_row *row);
 

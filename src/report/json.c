@@ -9,7 +9,7 @@ json_t *st_json_interval(const st_interval *interval) {
     return object;
 }
 
-json_t *st_json_host(const st_host *host) {
+static json_t *host_object(const st_host *host) {
     json_t *object = json_object();
     st_json_set(&object, "cpu", st_json_text(host->cpu_model));
     st_json_set(&object, "isa", st_json_text(host->isa));
@@ -30,7 +30,7 @@ void st_json_origin(json_t **object, const st_origin *origin) {
         for (int i = 0; i < origin->argc; i++) st_json_append(&words, st_json_text(origin->argv[i]));
         st_json_set(object, "command_line", words);
     }
-    if (origin->host) st_json_set(object, "host", st_json_host(origin->host));
+    if (origin->host) st_json_set(object, "host", host_object(origin->host));
     if (origin->seed) st_json_set(object, "seed", st_json_count(*origin->seed));
     struct tm utc;
     char text[32];

@@ -8,7 +8,6 @@
 #include "json/build.h"
 
 json_t *st_json_interval(const st_interval *interval); /* {"value", "lo", "hi"} */
-json_t *st_json_host(const st_host *host);
 
 /* Adds what the origin has: "version", "command_line", "host", "seed", "time" (ISO 8601, UTC). */
 void st_json_origin(json_t **object, const st_origin *origin);

@@ -12,8 +12,17 @@ static const double right_at_first[ST_WORTH_KINDS] = {0.6};
 #define ROW_COST_AT_FIRST 0.5
 #define KIND 0
 
+static void draft_settle(st_arrival *arrival) {
+    st_slot *slot = (st_slot *)arrival;
+    st_streams *e = arrival->engine;
+    e->n_drafting--;
+    e->stats.n_beside += slot->in_flight > 0;
+    e->n_drafting += st_draft_arrived(slot->draft);
+    if (slot->in_flight == 0 && !st_draft_busy(slot->draft)) slot->waited_ns = st_now_ns() - slot->asked_ns;
+}
+
 int st_slot_draft_open(st_streams *e, st_slot *slot, st_chain *chain, stretto_error *err) {
-    slot->drafted = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = st_draft_settle};
+    slot->drafted = (st_arrival){.listener.fn = st_arrive, .engine = e, .settle = draft_settle};
     st_worth_init(&slot->worth, right_at_first, ROW_COST_AT_FIRST);
     return st_draft_create(&slot->draft, chain, &slot->drafted.listener, err);
 }
@@ -72,13 +81,4 @@ void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uin
         st_worth_learn(&slot->worth, KIND, n, right, ns + slot->waited_ns);
     else
         st_worth_learn_plain(&slot->worth, flight->alone, ns);
-}
-
-void st_draft_settle(st_arrival *arrival) {
-    st_slot *slot = (st_slot *)arrival;
-    st_streams *e = arrival->engine;
-    e->n_drafting--;
-    e->stats.n_beside += slot->in_flight > 0;
-    e->n_drafting += st_draft_arrived(slot->draft);
-    if (slot->in_flight == 0 && !st_draft_busy(slot->draft)) slot->waited_ns = st_now_ns() - slot->asked_ns;
 }

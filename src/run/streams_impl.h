@@ -130,7 +130,6 @@ void st_slot_draft_ahead(st_streams *e, st_slot *slot, const int32_t *guess, uin
 bool st_slot_draft_wait(const st_slot *slot);
 /* The pass took ns, and n guesses of it were verified. */
 void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns);
-void st_draft_settle(st_arrival *slot);
 
 /* Reports a job that never had a stream. */
 void st_job_end(st_streams *e, uint32_t job, enum st_finish finish, const stretto_error *error);

@@ -39,7 +39,6 @@ struct st_event {
     uint64_t start_ns, end_ns;
     int code;                                /* of the step, valid when done */
     stretto_error error;                     /* valid when code is not 0 */
-    void *impl;                              /* the unit's own (the mock's record) */
     _Atomic(struct st_listener *) listeners; /* event.h: who is told when it is done */
 };
 

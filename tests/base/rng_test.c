@@ -111,12 +111,12 @@ static uint64_t count_up(void *arg) {
 static void clocks(void **state) {
     (void)state;
     st_clock real = st_clock_real();
-    uint64_t a = st_clock_now(&real), cpu = st_thread_cpu_ns(), process = st_process_cpu_ns(), boot = st_boot_ns();
+    uint64_t a = st_clock_now(&real), boot = st_boot_ns();
     volatile double x = 1;
     for (int i = 0; i < 1000000; i++) x = x * 1.0000001;
     uint64_t wall = st_now_ns() - a;
     assert_true(wall > 0);
-    assert_true(st_thread_cpu_ns() - cpu > 0 && st_process_cpu_ns() - process > 0 && st_boot_ns() > boot);
+    assert_true(st_boot_ns() > boot);
     uint64_t ticks = 41;
     const st_clock made_up = {.now = count_up, .arg = &ticks};
     assert_true(st_clock_now(&made_up) == 42);

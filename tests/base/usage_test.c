@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/usage.h"
 
-#include "base/clock.h"
+#include "support/cpu_time.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,8 +57,8 @@ static void averages_are_of_what_is_not_ours(void **state) {
 }
 
 static void work_for_ms(int64_t ms) {
-    const uint64_t start = st_process_cpu_ns();
-    while (st_process_cpu_ns() < start + (uint64_t)ms * 1000000) {
+    const uint64_t start = process_cpu_ns();
+    while (process_cpu_ns() < start + (uint64_t)ms * 1000000) {
     }
 }
 

@@ -52,7 +52,7 @@ static void write_values(st_gguf_writer *w) {
     static const size_t lens[] = {3, 0, 3};
     st_writer_string(w, "general.architecture", "llama", 5);
     st_writer_u32(w, "k.u32", 4000000000);
-    st_writer_i32(w, "k.i32", -5);
+    st_writer_number(w, "k.i32", ST_V_I32, &(int32_t){-5});
     st_writer_f32(w, "k.f32", 0.1f);
     st_writer_bool(w, "k.true", true);
     st_writer_bool(w, "k.false", false);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * What must hold of any schedule, on random tables; and how long a large one takes. */
-#include "base/clock.h"
 #include "base/rng.h"
 #include "plan/candidates.h"
 #include "plan/simulate.h"
 #include "support.h"
+#include "support/cpu_time.h"
 
 #include <stdlib.h>
 
@@ -177,9 +177,9 @@ static double large_ns(uint32_t streams, uint64_t *n_steps) {
     st_candidate_stage(&s, streams, 1);
     s.micro_batch = 64;
     st_workload workload = {streams, 64, 16};
-    uint64_t start = st_thread_cpu_ns();
+    uint64_t start = thread_cpu_ns();
     st_sim_result r = run(&costs, &s, &workload, 0);
-    uint64_t end = st_thread_cpu_ns();
+    uint64_t end = thread_cpu_ns();
     *n_steps = r.n_steps;
     st_sim_result_free(&r);
     st_costs_free(&costs);

@@ -3,7 +3,7 @@
  * a busy machine does not matter. */
 #include "token/toy.h"
 
-#include "base/clock.h"
+#include "support/cpu_time.h"
 
 static const char *const names[] = {"tiny-gemma3", "tiny-gemma4", "tiny-llama", "tiny-qwen2"};
 
@@ -41,9 +41,9 @@ static uint64_t encode_time(const st_tokenizer *tok, const char *text, size_t n,
     for (int i = 0; i < 3; i++) {
         stretto_error err = {0};
         st_ids ids = {0};
-        uint64_t start = st_thread_cpu_ns();
+        uint64_t start = thread_cpu_ns();
         if (st_tokenizer_encode(tok, text, n, special, false, &ids, &err)) fail_msg("%s", err.text);
-        uint64_t ns = st_thread_cpu_ns() - start;
+        uint64_t ns = thread_cpu_ns() - start;
         if (ns < least) least = ns;
         st_ids_free(&ids);
     }

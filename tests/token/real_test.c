@@ -2,7 +2,7 @@
  * The real models' tokenizers, where the models are. */
 #include "token/oracle.h"
 
-#include "base/clock.h"
+#include "support/cpu_time.h"
 #include "support/real_model.h"
 
 static char smollm2[500], gemma3[500];
@@ -100,9 +100,9 @@ static void creation_is_quick(void **state) {
     st_gguf *gguf = NULL;
     st_tokenizer *tok = NULL;
     assert_int_equal(st_gguf_open(&gguf, gemma3, NULL, &err), 0);
-    uint64_t start = st_thread_cpu_ns();
+    uint64_t start = thread_cpu_ns();
     assert_int_equal(st_tokenizer_create(&tok, gguf, NULL, &err), 0);
-    uint64_t ns = st_thread_cpu_ns() - start;
+    uint64_t ns = thread_cpu_ns() - start;
     printf("262,144 tokens in %.1f ms\n", (double)ns / 1e6);
     assert_true(ns < 200000000u);
     st_tokenizer_destroy(tok);
