@@ -47,9 +47,10 @@ STRETTO_API void stretto_chain_close(stretto_chain *chain); /* NULL is fine */
 typedef int (*stretto_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
 
 /* Appends n ids to the stream. fn NULL: logits of the last one only, to be had from stretto_chain_logits and _argmax;
- * else of each, handed to fn. Allocates nothing. STRETTO_OK or STRETTO_E_INPUT    an id is not in the vocabulary, or
- * there is no room (says by how much): nothing was appended STRETTO_E_STOPPED  fn said so: the ids up to there, and
- * perhaps some more, were appended STRETTO_E_UNIT     a unit failed: the chain must be reset */
+ * else of each, handed to fn. Allocates nothing. STRETTO_OK; STRETTO_E_INPUT when an id is not in the vocabulary, or
+ * there is no room (says by how much): nothing was appended; and when weights or logits are no numbers: some ids before
+ * that may have been appended; STRETTO_E_STOPPED when fn said so: the ids up to there, and perhaps some more, were
+ * appended; STRETTO_E_UNIT when a unit failed: the chain must be reset. */
 STRETTO_API int stretto_chain_append(stretto_chain *chain, const int32_t *ids, size_t n, stretto_logits_fn fn,
                                      void *arg, stretto_error *err);
 

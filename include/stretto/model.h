@@ -27,11 +27,10 @@ typedef struct stretto_model_options {
  * the repacked ones are resident and the file's pages are not.
  *
  * path: not kept. options: NULL is as good as zeroed. *out: owned by the caller, stretto_model_close; NULL on failure.
- * Returns STRETTO_OK or
- *   STRETTO_E_IO      the file cannot be opened or mapped
- *   STRETTO_E_INPUT   it is malformed, truncated, contradicts itself, or is of an architecture or weight type that is
- * not supported: the reason names key or tensor, expected and found STRETTO_E_USAGE   there are no such kernels, or not
- * for this CPU STRETTO_E_MEMORY Any thread. */
+ * STRETTO_OK, STRETTO_E_IO (the file cannot be opened or mapped), STRETTO_E_INPUT (it is malformed, truncated,
+ * contradicts itself, or is of an architecture or weight type that is not supported: the reason names key or tensor,
+ * expected and found), STRETTO_E_USAGE (there are no such kernels, or not for this CPU), STRETTO_E_UNIT (no core is
+ * allowed here, or threads cannot be made), STRETTO_E_MEMORY. Any thread. */
 STRETTO_API int stretto_model_open(stretto_model **out, const char *path, const stretto_model_options *options,
                                    stretto_error *err);
 

@@ -57,8 +57,8 @@ typedef struct stretto_cpu_options {
  *
  * cores: "cpu:0", "cpu:0-3", "cpu:0+2": indices among the cores that this process may use, in hwloc's order; NULL: all
  * of them. options: NULL is as good as zeroed. *out: owned by the caller, stretto_unit_close; NULL on failure.
- * STRETTO_OK, STRETTO_E_USAGE (the part of `cores` that is wrong), STRETTO_E_UNIT (threads cannot be made),
- * STRETTO_E_IO (the machine's topology cannot be read), STRETTO_E_MEMORY. Any thread. */
+ * STRETTO_OK, STRETTO_E_USAGE (the part of `cores` that is wrong), STRETTO_E_UNIT (no core is allowed here, the
+ * machine's topology cannot be read, or threads cannot be made), STRETTO_E_MEMORY. Any thread. */
 STRETTO_API int stretto_unit_open_cpu(stretto_unit **out, const char *cores, const stretto_cpu_options *options,
                                       stretto_error *err);
 
