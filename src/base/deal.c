@@ -6,10 +6,19 @@
 
 /* Two jobs take turns with the counters, so that a worker can clear those of the next job while others still look at
  * those of this one: between a job and the next but one all workers have met twice. */
-void st_deal_begin(const st_worker *worker) {
+void st_deal_begin(const st_worker *worker, uint32_t n) {
     st_hand *own = &worker->hands[worker->id];
-    own->jobs++;
-    atomic_store_explicit(&own->taken[(own->jobs + 1) % 2], 0, memory_order_relaxed);
+    const unsigned now = ++own->jobs % 2;
+    atomic_store_explicit(&own->taken[!now], 0, memory_order_relaxed);
+    atomic_store_explicit(&own->dealt[!now], 0, memory_order_relaxed);
+    atomic_store_explicit(&own->dealt[now], n + 1, memory_order_relaxed);
+}
+
+bool st_deal_left(const st_worker *worker, unsigned whose) {
+    const unsigned now = worker->hands[worker->id].jobs % 2;
+    st_hand *hand = &worker->hands[whose];
+    const uint32_t dealt = atomic_load_explicit(&hand->dealt[now], memory_order_relaxed);
+    return dealt == 0 || atomic_load_explicit(&hand->taken[now], memory_order_relaxed) + 1 < dealt;
 }
 
 /* What items come to is seen by others after a sync, which is what orders the counters, too. */

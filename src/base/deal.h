@@ -8,9 +8,12 @@
 
 #include "base/team.h"
 
-/* Begins a job; every worker of the team, once a job, before it takes anything. Here and below the worker has hands: it
- * is one of several of a pool. */
-void st_deal_begin(const st_worker *worker);
+/* Begins a job, of which n items are the worker's own part; every worker of the team, once a job, before it takes
+ * anything. Here and below the worker has hands: it is one of several of a pool. */
+void st_deal_begin(const st_worker *worker, uint32_t n);
+
+/* Whether something may be left of worker `whose`'s part: asked before finding out what that part is. */
+bool st_deal_left(const st_worker *worker, unsigned whose);
 
 /* Takes items [*lo, *hi) of worker `whose`'s part, which has n; false: none are left. A worker takes a slice of what is
  * left of its own, and one of another's. */

@@ -18,7 +18,8 @@ typedef struct st_barrier {
 
 /* What a worker of a team has taken of its part of a job (deal.h), on a cache line of its own. Zeroed at first. */
 typedef struct st_hand {
-    _Alignas(64) atomic_uint taken[2]; /* of this job, and of the next or the last one */
+    _Alignas(64) atomic_uint taken[2]; /* items of this job, and of the next or the last one */
+    atomic_uint dealt[2];              /* items that there are, and one; 0: the worker has not begun the job */
     unsigned jobs;                     /* so far; the worker's own */
 } st_hand;
 

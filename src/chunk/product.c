@@ -153,13 +153,20 @@ static void run_items(const product_job *job, const own_part *part, uint32_t lo,
     }
 }
 
+static void take_items(const product_job *job, const st_worker *worker, unsigned whose, const own_part *part) {
+    uint32_t lo, hi;
+    while (st_deal_take(worker, whose, part->items, &lo, &hi)) run_items(job, part, lo, hi);
+}
+
 static void deal(const product_job *job, const st_worker *worker) {
-    st_deal_begin(worker);
-    for (unsigned i = 0; i < worker->count; i++) {
+    const own_part own = part_of(job, worker->id, worker->count);
+    st_deal_begin(worker, own.items);
+    take_items(job, worker, worker->id, &own);
+    for (unsigned i = 1; i < worker->count; i++) {
         const unsigned whose = (worker->id + i) % worker->count;
+        if (!st_deal_left(worker, whose)) continue;
         const own_part part = part_of(job, whose, worker->count);
-        uint32_t lo, hi;
-        while (st_deal_take(worker, whose, part.items, &lo, &hi)) run_items(job, &part, lo, hi);
+        take_items(job, worker, whose, &part);
     }
 }
 

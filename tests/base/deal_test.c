@@ -26,13 +26,15 @@ typedef struct work {
 
 static void do_job(work *w, unsigned job, const st_worker *worker) {
     uint32_t lo, hi;
-    st_deal_begin(worker);
+    st_deal_begin(worker, items_of(job, worker->id));
     for (unsigned i = 0; i < worker->count; i++) {
         unsigned whose = (worker->id + i) % worker->count;
+        if (!st_deal_left(worker, whose)) continue;
         while (st_deal_take(worker, whose, items_of(job, whose), &lo, &hi)) {
             if (lo >= hi || hi > items_of(job, whose) || (i > 0 && hi - lo != 1)) atomic_fetch_add(&w->wrong, 1);
             for (uint32_t item = lo; item < hi; item++) atomic_fetch_add(&w->done[whose][item], 1);
         }
+        if (st_deal_left(worker, whose) && whose == worker->id) atomic_fetch_add(&w->wrong, 1);
     }
 }
 
@@ -85,13 +87,18 @@ static void run_slow(void *arg, const st_worker *worker) {
     slow *s = arg;
     uint32_t lo, hi;
     const bool waits = worker->id + 1 == worker->count;
-    st_deal_begin(worker);
-    st_worker_sync(worker);
+    if (!waits) st_deal_begin(worker, MOST_ITEMS); /* a slow one has perhaps not even begun */
     while (waits && atomic_load(&s->done) < s->all) {
     }
-    for (unsigned i = 0; i < worker->count; i++)
-        while (st_deal_take(worker, (worker->id + i) % worker->count, MOST_ITEMS, &lo, &hi))
-            atomic_fetch_add(&s->done, hi - lo);
+    if (waits) st_deal_begin(worker, MOST_ITEMS);
+    for (unsigned i = 0; i < worker->count; i++) {
+        unsigned whose = (worker->id + i) % worker->count;
+        if (st_deal_left(worker, whose))
+            while (st_deal_take(worker, whose, MOST_ITEMS, &lo, &hi)) atomic_fetch_add(&s->done, hi - lo);
+    }
+    st_worker_sync(worker); /* now all have begun */
+    for (unsigned id = 0; id < worker->count; id++)
+        if (st_deal_left(worker, id)) atomic_fetch_add(&s->done, 1);
     st_worker_sync(worker);
 }
 
