@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --fresh: the whole probe in new processes, one after the other, each with its own loaded model. What one process
  * cannot see (where its pages lie, what clock it meets) is in the spread between them. A part is this program with the
- * same words and --fresh-part in front, which hands its record over through a pipe. */
+ * same words and --fresh-part behind them, which hands its record over through a pipe. */
 #include "probe_fresh.h"
 
 #include "base/error.h"
@@ -38,18 +38,19 @@ int probe_part_end(const st_probe_record *record, stretto_error *err) {
 
 /* ---- all of them ---- */
 
-/* The words of part i, the first ones this process's own; later ones override them. Freed by the caller; some are in
- * `numbers`. */
+/* The words of part i: this process's own, and, where its options end, those that override them. Freed by the caller;
+ * some are in `numbers`. */
 static char **part_words(const cli *cx, unsigned i, double budget, uint64_t seed, char numbers[3][40]) {
     char **words = calloc((size_t)cx->argc + 8, sizeof *words);
     if (!words) return NULL;
-    int n = 0;
-    for (int k = 0; k < cx->argc; k++) words[n++] = cx->argv[k];
+    int n = 0, k = 0;
+    for (; k < cx->argc && strcmp(cx->argv[k], "--") != 0; k++) words[n++] = cx->argv[k];
     snprintf(numbers[0], sizeof numbers[0], "--fresh-part=%u", i + 1);
     snprintf(numbers[1], sizeof numbers[1], "--budget=%.6g", budget);
     snprintf(numbers[2], sizeof numbers[2], "--seed=%llu", (unsigned long long)seed + i);
-    for (unsigned k = 0; k < 3; k++) words[n++] = numbers[k];
+    for (unsigned number = 0; number < 3; number++) words[n++] = numbers[number];
     if (i > 0) words[n++] = "--quick"; /* what the units give at most is known from the first */
+    for (; k < cx->argc; k++) words[n++] = cx->argv[k];
     return words;
 }
 

@@ -29,3 +29,15 @@ bool st_file_read(st_buf *out, const char *root, const char *path, size_t limit)
     close(fd);
     return ok;
 }
+
+bool st_file_write(int fd, const void *bytes, size_t n) {
+    for (const char *at = bytes; n > 0;) {
+        ssize_t done = write(fd, at, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done == 0) errno = EIO; /* nothing is taken: trying again would not end */
+        if (done <= 0) return false;
+        at += done;
+        n -= (size_t)done;
+    }
+    return true;
+}

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "gguf/message.h"
 #include "gguf/parse.h"
@@ -66,14 +67,8 @@ static st_str declared_name(const st_gguf_writer *w, const declared *item) {
 /* ---- bytes out ---- */
 
 static void flush(st_gguf_writer *w) {
-    size_t done = 0;
-    while (done < w->buffered && !w->err.code) {
-        ssize_t n = write(w->fd, w->buffer + done, w->buffered - done);
-        if (n > 0)
-            done += (size_t)n;
-        else if (n == 0 || errno != EINTR)
-            fail(w, STRETTO_E_IO, "cannot write: %s", n == 0 ? "nothing is taken" : strerror(errno));
-    }
+    if (!w->err.code && !st_file_write(w->fd, w->buffer, w->buffered))
+        fail(w, STRETTO_E_IO, "cannot write: %s", strerror(errno));
     w->buffered = 0;
 }
 

@@ -2,6 +2,7 @@
 #include "probe/wire.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -29,15 +30,8 @@ static const wire_head own_head = {.magic = "stprobe",
 /* ---- bytes ---- */
 
 static int write_all(int fd, const void *data, size_t n, stretto_error *err) {
-    const char *at = data;
-    while (n > 0) {
-        ssize_t done = write(fd, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return st_fail(err, STRETTO_E_IO, "the record could not be handed over: %s", strerror(errno));
-        at += done;
-        n -= (size_t)done;
-    }
-    return STRETTO_OK;
+    if (st_file_write(fd, data, n)) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_IO, "the record could not be handed over: %s", strerror(errno));
 }
 
 static int read_all(int fd, void *data, size_t n, stretto_error *err) {
@@ -53,9 +47,11 @@ static int read_all(int fd, void *data, size_t n, stretto_error *err) {
     return STRETTO_OK;
 }
 
-/* Memory for n items of `size` bytes each, filled from fd; *out stays NULL when there are none. */
+/* Memory for n items of `size` bytes each, filled from fd; *out is NULL when there are none, or when it fails before
+ * any is read. */
 static int read_list(int fd, void *out, size_t n, size_t size, size_t most, stretto_error *err) {
     void *data = NULL;
+    memcpy(out, &data, sizeof data);
     if (n > most) return st_fail(err, STRETTO_E_INPUT, "a record of %zu items, at most %zu were expected", n, most);
     if (n > 0) {
         data = st_alloc(n, size);
@@ -114,8 +110,11 @@ static int read_rows(int fd, st_probe_record *record, size_t n, stretto_error *e
     if (n && !record->rows) return st_fail_memory(err, "a record", n * sizeof *record->rows);
     int code = STRETTO_OK;
     for (size_t i = 0; i < n && code == STRETTO_OK; i++) {
-        record->n_rows = i + 1;
         code = read_row(fd, &record->rows[i], err);
+        if (code == STRETTO_OK)
+            record->n_rows = i + 1;
+        else
+            st_free(record->rows[i].rounds);
     }
     return code;
 }

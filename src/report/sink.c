@@ -2,6 +2,7 @@
 #include "report/sink.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -68,20 +69,9 @@ int st_sink_open(st_sink **out, const char *path, stretto_error *err) {
     return STRETTO_OK;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n) {
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return false;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err) {
     if (text->failed) return st_fail(err, STRETTO_E_MEMORY, "out of memory while making %.300s", sink->path);
-    bool whole = (sink->fd >= 0 || temp_open(sink) >= 0) && write_all(sink->fd, text->data, text->len);
+    bool whole = (sink->fd >= 0 || temp_open(sink) >= 0) && st_file_write(sink->fd, text->data, text->len);
     if (*sink->temp) {
         whole = whole && fsync(sink->fd) == 0;
         if (sink->fd >= 0 && close(sink->fd) != 0) whole = false;

@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,12 +77,29 @@ static void reads_files(void **state) {
     unlink(path);
 }
 
+static void writes_files(void **state) {
+    (void)state;
+    char path[] = "/tmp/stretto-buf-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_true(st_file_write(fd, "one\0", 4) && st_file_write(fd, "", 0) && st_file_write(fd, "two", 3));
+    close(fd);
+    st_buf buf = {0};
+    assert_true(st_file_read(&buf, "", path, 100));
+    assert_int_equal(buf.len, 7);
+    assert_memory_equal(buf.data, "one\0two", 7);
+    st_buf_free(&buf);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_false(st_file_write(fd, "no", 2));
+    assert_int_equal(errno, EBADF);
+    close(fd);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows),
-        cmocka_unit_test(takes_any_bytes),
-        cmocka_unit_test(failure_sticks),
-        cmocka_unit_test(reads_files),
+        cmocka_unit_test(grows),       cmocka_unit_test(takes_any_bytes), cmocka_unit_test(failure_sticks),
+        cmocka_unit_test(reads_files), cmocka_unit_test(writes_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

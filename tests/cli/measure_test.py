@@ -546,7 +546,7 @@ class Probe(support.CommandTest):
 
     def test_fresh_processes_are_combined(self):
         words = ["probe", "-m", LLAMA, "--quick", "--rounds", "3", "--pairs", "1,3", "--arrangement", "one-unit"]
-        got = self.done_json(*words, "--fresh", "3", "--seed", "5")
+        got = json.loads(self.done(*words, "--fresh", "3", "--seed", "5", "--json", "--"))
         self.assertEqual((got["processes"], got["seed"]), (3, 5))
         (row,) = got["pairs"]
         self.assertEqual(row["rounds"], 9)

@@ -73,6 +73,17 @@ static void a_record_comes_through_a_pipe_as_it_was(void **state) {
     st_probe_record_free(&record);
 }
 
+/* What came before the end can be used. */
+static void rows_are_whole(st_probe_record *got, const st_probe_record *sent) {
+    for (size_t i = 0; i < got->n_rows; i++) {
+        const st_probe_row *a = &sent->rows[i], *b = &got->rows[i];
+        assert_ptr_equal(a->arrangement, b->arrangement);
+        assert_int_equal(a->n_rounds, b->n_rounds);
+        assert_memory_equal(a->rounds, b->rounds, a->n_rounds * sizeof *a->rounds);
+    }
+    if (got->n_rows > 0) assert_int_equal(st_record_judge(got, NULL), 0);
+}
+
 static void what_is_no_record_is_refused(void **state) {
     (void)state;
     st_probe_record record = record_of(1, 1.2, 10), got;
@@ -88,11 +99,18 @@ static void what_is_no_record_is_refused(void **state) {
         assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
         assert_int_equal(st_record_receive(fd, &got, &err), STRETTO_E_IO);
         assert_non_null(strstr(err.text, "early"));
+        rows_are_whole(&got, &record);
         st_probe_record_free(&got);
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
         assert_int_equal(st_record_send(fd, &record, NULL), 0);
     }
+    const uint64_t many = UINT64_MAX; /* warnings: the last number of the head, behind a word and six sizes */
+    assert_int_equal(pwrite(fd, &many, sizeof many, 7 * sizeof many), sizeof many);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(st_record_receive(fd, &got, &err), STRETTO_E_INPUT);
+    assert_non_null(strstr(err.text, "items"));
+    st_probe_record_free(&got);
     assert_int_equal(pwrite(fd, "other", 5, 0), 5);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_int_equal(st_record_receive(fd, &got, &err), STRETTO_E_INPUT);
