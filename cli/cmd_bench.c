@@ -146,7 +146,7 @@ static int run_kind(bench_work *w, const cli_counts *tokens, bool is_decode, str
 /* Kernels and units without a model. */
 static int open_lanes(bench_work *w, uint32_t threads, stretto_error *err) {
     cli_lanes_close(&w->s.lanes);
-    int rc = st_kern_select(&w->s.kern, getenv("STRETTO_CPU"), err);
+    int rc = cli_kernels_select(&w->s.kern, err);
     return rc ? rc : cli_lanes_open(&w->s.lanes, w->session.units, w->session.place, threads, &w->cx->log, err);
 }
 

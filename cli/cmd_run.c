@@ -254,7 +254,7 @@ static int open_all(run_work *w, stretto_error *err) {
 }
 
 static int run(run_work *w, stretto_error *err) {
-    st_generate_result result;
+    st_generate_result result = {.finish = ST_FINISH_ERROR}; /* as long as nothing has begun */
     int rc = read_prompt(w, err);
     if (!rc && w->prompt.len > INT32_MAX / 2)
         rc = st_fail(err, STRETTO_E_INPUT, "a prompt of %zu tokens", w->prompt.len);

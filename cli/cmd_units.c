@@ -4,9 +4,8 @@
 #include "base/error.h"
 #include "json_out.h"
 #include "kern/kern.h"
-#include "lanes.h"
+#include "session.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TABLES_MAX 16
@@ -90,7 +89,7 @@ static int units_run(cli *cx, const void *options, stretto_error *err) {
     const units_options *o = options;
     const st_kern *kern;
     cli_lanes lanes = {0};
-    int rc = st_kern_select(&kern, getenv("STRETTO_CPU"), err);
+    int rc = cli_kernels_select(&kern, err);
     if (!rc) rc = cli_lanes_open(&lanes, o->units, NULL, o->threads, &cx->log, err);
     if (rc) return rc;
     if (o->json) {

@@ -15,7 +15,6 @@ static void help_row(st_buf *out, const char *left, const char *right) {
     st_buf_printf(out, "  %s", left);
     if (n + 4 > HELP_COLUMN) {
         st_buf_text(out, "\n");
-        n = HELP_COLUMN - 2;
         st_buf_printf(out, "%*s", HELP_COLUMN, "");
     } else {
         st_buf_printf(out, "%*s", (int)(HELP_COLUMN - 2 - n), "");

@@ -47,12 +47,12 @@ int session_encode(session *s, const st_buf *text, bool special, bool bos, st_id
     return rc ? rc : warn_lost(s, text, special, ids, own, err);
 }
 
-static int open_kernels(session *s, stretto_error *err) {
-    return st_kern_select(&s->kern, getenv("STRETTO_CPU"), err);
+int cli_kernels_select(const st_kern **kern, stretto_error *err) {
+    return st_kern_select(kern, getenv("STRETTO_CPU"), err);
 }
 
 int session_open_shapes(session *s, stretto_error *err) {
-    int rc = open_kernels(s, err);
+    int rc = cli_kernels_select(&s->kern, err);
     if (rc) return rc;
     st_model_options options = {.kern = s->kern, .shapes_only = true, .log = &s->cx->log};
     return st_model_load(&s->model, s->gguf, &options, err);
@@ -73,7 +73,7 @@ static int load_weights(session *s, stretto_error *err) {
 
 int session_open_model(session *s, stretto_error *err) {
     const session_options *o = s->options;
-    int rc = open_kernels(s, err);
+    int rc = cli_kernels_select(&s->kern, err);
     if (!rc) st_kern_warn_slow(s->kern, &s->cx->log);
     if (!rc) rc = cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
     return rc ? rc : load_weights(s, err);

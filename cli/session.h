@@ -67,6 +67,9 @@ typedef struct session {
     st_chain *chain;
 } session;
 
+/* The kernels that STRETTO_CPU asks for, the best otherwise. */
+int cli_kernels_select(const st_kern **kern, stretto_error *err);
+
 /* Each fails with the file's name in the message; what was opened before stays until session_close, which also takes a
  * session that was only zeroed. A session must stay where it is. */
 int session_open_file(session *s, cli *cx, const session_options *options, stretto_error *err);

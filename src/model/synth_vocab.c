@@ -119,11 +119,14 @@ typedef struct strings {
 } strings;
 
 static void strings_add(strings *s, const char *text, size_t len) {
+    if (s->failed) return;
     if (s->n == s->cap) {
         size_t cap = s->cap ? 2 * s->cap : 4096;
         size_t *grown = realloc(s->ends, cap * sizeof *grown);
-        if (!grown) s->failed = true;
-        if (s->failed) return;
+        if (!grown) {
+            s->failed = true;
+            return;
+        }
         s->ends = grown;
         s->cap = cap;
     }

@@ -385,11 +385,20 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
     }
 }
 
+static bool places_differ(const st_schedule *a, const st_schedule *b) {
+    if (a->n_units != b->n_units || a->n_chunks != b->n_chunks) return true;
+    for (uint32_t u = 0; u < a->n_units; u++)
+        if (strcmp(a->units[u], b->units[u]) != 0) return true;
+    for (uint32_t c = 0; c < a->n_chunks; c++)
+        if (a->chunks[c].unit != b->chunks[c].unit) return true;
+    return false;
+}
+
+/* In more than the host's work and how prompts are cut; both are of one table, and so of the same layers. */
 static bool differ(const st_schedule *a, const st_schedule *b) {
-    st_schedule same = *a;
-    same.host_beside = b->host_beside;
-    same.micro_batch = b->micro_batch;
-    return memcmp(&same, b, sizeof same) != 0; /* both were zeroed before they were filled in */
+    return a->kind != b->kind || a->streams != b->streams || a->batch != b->batch || a->pipelined != b->pipelined ||
+           a->prompt_unit != b->prompt_unit || a->draft != b->draft || a->longest_draft != b->longest_draft ||
+           a->draft_unit != b->draft_unit || strcmp(a->draft_model, b->draft_model) != 0 || places_differ(a, b);
 }
 
 static void explain(chooser *c) {
