@@ -167,6 +167,8 @@ int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint3
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err) {
     const st_host *host = &lanes->host;
     if (host->n_cores < 2 || host->max_threads < 2) return STRETTO_OK;
+    if (lanes->n > CLI_LANES_MAX - 2)
+        return st_fail(err, STRETTO_E_USAGE, "more than %d units, with the halves of all cores", CLI_LANES_MAX);
     unsigned cores[ST_UNIT_MAX_CORES];
     unsigned all = host->n_cores < 2 * ST_UNIT_MAX_CORES ? host->n_cores : 2 * ST_UNIT_MAX_CORES;
     for (unsigned half = 0; half < 2; half++) {

@@ -33,7 +33,7 @@ typedef struct cli_lanes {
 int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
                    stretto_error *err);
 /* The halves of all cores as two more lanes, where there are two cores and the quota allows them; none is added
- * otherwise. */
+ * otherwise. STRETTO_E_USAGE when there are too many by then; what st_cpu_open says. */
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err);
 /* Closes all lanes, calls fn, and opens them again as they were, with other pointers: for what must not happen while
  * threads are about. infos: [lanes->n]. When it fails there are no lanes. */

@@ -15,21 +15,21 @@ typedef struct place {
     uint32_t line;
 } place;
 
-static const char *type_name(const json_t *value) {
-    static const char *const names[] = {"an object", "a list", "a text", "a whole number",
-                                        "a number",  "true",   "false",  "null"};
-    return names[json_typeof(value)];
-}
-
 static int fail_key(const place *at, const char *key, const char *expected, const json_t *found, stretto_error *err) {
+    char what[80];
     if (!found)
         return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: no key \"%s\"; expected %s", at->file, at->line, key,
                        expected);
-    if (json_is_integer(found))
-        return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %" JSON_INTEGER_FORMAT "; expected %s",
-                       at->file, at->line, key, json_integer_value(found), expected);
-    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %s; expected %s", at->file, at->line, key,
-                   type_name(found), expected);
+    st_json_describe(found, what, sizeof what);
+    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %s; expected %s", at->file, at->line, key, what,
+                   expected);
+}
+
+static int fail_line(const place *at, const json_t *found, stretto_error *err) {
+    char what[80];
+    st_json_describe(found, what, sizeof what);
+    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u is %s; expected an object with id, prompt and n", at->file,
+                   at->line, what);
 }
 
 static int check_keys(const place *at, json_t *object, stretto_error *err) {
@@ -114,11 +114,7 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
         p->n = defaults->n;
         p->seed = defaults->seed;
         p->line = at->line;
-        rc = json_is_object(object) ? read_prompt(at, object, p, err)
-                                    : st_fail(err, STRETTO_E_INPUT,
-                                              "%.200s line %u is %s; expected an object with id, "
-                                              "prompt and n",
-                                              at->file, at->line, type_name(object));
+        rc = json_is_object(object) ? read_prompt(at, object, p, err) : fail_line(at, object, err);
     }
     if (!rc) rc = note_id(at, ids, p->id, err);
     json_decref(object);

@@ -86,8 +86,7 @@ static void describe_real(double value, char *out, size_t size) {
     if (n > 0 && !strpbrk(out, ".e")) snprintf(out + n, size - (size_t)n, ".0");
 }
 
-/* "a text (\"cpu\")": what a value is, and the value where it is short. */
-static void describe(const json_t *json, char *out, size_t size) {
+void st_json_describe(const json_t *json, char *out, size_t size) {
     if (json_is_string(json)) {
         snprintf(out, size, "a text (\"%.40s\")", json_string_value(json));
     } else if (json_is_integer(json)) {
@@ -103,7 +102,7 @@ static void describe(const json_t *json, char *out, size_t size) {
 
 int st_json_fail_found(st_json_in *in, const st_json_value *at, const char *expected) {
     char found[80];
-    describe(at->json, found, sizeof found);
+    st_json_describe(at->json, found, sizeof found);
     return st_json_fail(in, at, "expected %s, found %s", expected, found);
 }
 

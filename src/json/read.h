@@ -33,6 +33,9 @@ typedef struct st_json_value {
 st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, stretto_error *err);
 int st_json_end(st_json_in *in); /* the code; frees what was parsed, so copy strings before */
 
+/* What a value is, and the value where it is short: a text ("cpu"), 7, true, a list. */
+void st_json_describe(const json_t *json, char *out, size_t size);
+
 /* Fails with "PATH: message"; returns the code. */
 int st_json_fail(st_json_in *in, const st_json_value *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -443,7 +443,7 @@ class Refused(support.CommandTest):
         self.refuses(b'{"id": 2, "id": 3, "prompt": "a"}', "no JSON")
         self.refuses(b"[1]", "a list", "object")
         self.refuses(b'{"prompt": "a"}', '"id"')
-        self.refuses(b'{"id": 1.5, "prompt": "a"}', '"id"', "a number")
+        self.refuses(b'{"id": 1.5, "prompt": "a"}', '"id" is 1.5')
         self.refuses(b'{"id": 1, "prompt": "a"}', '"id" 1', "line 1")
         self.refuses(b'{"id": 2}', '"prompt"')
         self.refuses(b'{"id": 2, "prompt": 7}', '"prompt" is 7')
