@@ -24,11 +24,8 @@ static double goal_score(enum st_goal goal, const st_sim_result *r) {
     return goal == ST_GOAL_LATENCY ? r->latency_ns : goal == ST_GOAL_THROUGHPUT ? r->end_ns : r->ttft_ns;
 }
 
-bool st_schedule_overlaps(const st_schedule *s) {
-    bool several = s->kind == ST_SCHEDULE_STAGED || s->kind == ST_SCHEDULE_REPLICAS ||
-                   (s->kind == ST_SCHEDULE_HANDOVER && s->streams > 1) ||
-                   (s->kind == ST_SCHEDULE_PLACED && s->pipelined);
-    return several || s->draft == ST_DRAFT_MODEL;
+bool st_row_overlaps(const st_choice_row *row) {
+    return row->result.beside_ns > 0;
 }
 
 /* The overlap factor that the table's slowdowns of two units amount to, decoding: 2 minus their mean. */
@@ -375,7 +372,7 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
         snprintf(out, size, ": a call reads the weights once for %u streams", s->batch);
     } else if (s->kind == ST_SCHEDULE_PLACED && s->pipelined) {
         snprintf(out, size, ": the micro-batches of a prompt follow each other through the units");
-    } else if (st_schedule_overlaps(s)) {
+    } else if (st_row_overlaps(row)) {
         double least = 1;
         for (uint32_t u = 0; u < s->n_units; u++)
             if (row->result.utilisation[u] < least) least = row->result.utilisation[u];
@@ -429,7 +426,7 @@ static double overlapping_score(chooser *c, double overlap, const st_choice_row 
     unsigned tried = 0;
     for (size_t i = 0; i < c->out->n_possible && tried < TURN_ROWS; i++) {
         const st_choice_row *row = &c->out->rows[i];
-        if (!st_schedule_overlaps(&row->schedule)) continue;
+        if (!st_row_overlaps(row)) continue;
         tried++;
         st_sim_result result;
         st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed, .cancel = c->cancel};
@@ -443,7 +440,7 @@ static double overlapping_score(chooser *c, double overlap, const st_choice_row 
 
 static const st_choice_row *best_alone(const chooser *c) {
     for (size_t i = 0; i < c->out->n_possible; i++) {
-        if (!st_schedule_overlaps(&c->out->rows[i].schedule)) return &c->out->rows[i];
+        if (!st_row_overlaps(&c->out->rows[i])) return &c->out->rows[i];
     }
     return NULL;
 }
@@ -473,7 +470,12 @@ static void find_turn(chooser *c) {
     out->measured = NAN;
     if (!alone) return;
     double most = overlapping_score(c, 1, &together);
-    if (!together) return;
+    if (!together) {
+        if (c->costs->n_units > 1)
+            snprintf(out->turn, sizeof out->turn,
+                     "no overlap factor would change that: no possible schedule has two units at work at once");
+        return;
+    }
     const st_choice_row *at_most = together;
     bool wins = most <= alone->score, always = overlapping_score(c, TURN_LEAST, &together) <= alone->score;
     out->measured = row_overlap(c, at_most);
@@ -488,9 +490,10 @@ static void find_turn(chooser *c) {
         out->turns = true;
         out->overlap = turning_point(c, alone->score, &together);
         out->measured = row_overlap(c, together);
-        bool now = st_schedule_overlaps(&out->rows[0].schedule);
+        bool now = st_row_overlaps(&out->rows[0]);
+        double shown = fabs(out->overlap) < 0.005 ? 0 : out->overlap; /* not as -0.00 */
         snprintf(out->turn, sizeof out->turn, "%s an overlap factor of %.2f (here %.2f) %.140s would be the best",
-                 now ? "below" : "above", out->overlap, out->measured, now ? alone->title : together->title);
+                 now ? "below" : "above", shown, out->measured, now ? alone->title : together->title);
     }
 }
 

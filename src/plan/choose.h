@@ -65,7 +65,8 @@ int st_choose(st_choice *out, const st_costs *costs, const st_workload *workload
 int st_choose_again(st_choice *choice, const st_costs *costs, stretto_error *err);
 void st_choice_free(st_choice *choice); /* zeroed memory is fine */
 
-/* Whether several units work at the same time under it. */
-bool st_schedule_overlaps(const st_schedule *schedule);
+/* Whether several units ever work at the same time in a possible row's simulation: what a schedule allows, such as a
+ * prompt in micro-batches over two units, need not happen with every workload. */
+bool st_row_overlaps(const st_choice_row *row);
 
 #endif

@@ -262,6 +262,18 @@ static bool is_draft_unit(const st_schedule *s, uint32_t unit) {
     return s->draft == ST_DRAFT_MODEL && s->draft_unit == unit;
 }
 
+/* KV of so many streams of so many tokens; UINT64_MAX where that is beyond any number. */
+static uint64_t kv_need(uint64_t streams, uint64_t tokens, uint64_t token_bytes) {
+    uint64_t bytes;
+    return __builtin_mul_overflow(streams, tokens, &bytes) || __builtin_mul_overflow(bytes, token_bytes, &bytes)
+               ? UINT64_MAX
+               : bytes;
+}
+
+uint64_t st_bytes_sum(uint64_t a, uint64_t b) {
+    return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
 void st_costs_memory(const st_costs *costs, const st_schedule *s, const uint32_t *unit_of, uint64_t tokens,
                      uint64_t *need) {
     memset(need, 0, (costs->n_memories + costs->n_units) * sizeof *need);
@@ -273,8 +285,8 @@ void st_costs_memory(const st_costs *costs, const st_schedule *s, const uint32_t
             uint32_t memory = costs->units[unit_of[u]].memory;
             uint32_t at = memory == ST_COST_NONE ? costs->n_memories + unit_of[u] : memory;
             bool shares_kv = kept[at] && s->kind == ST_SCHEDULE_HANDOVER;
-            if (!kept[at]) need[at] += chunk->weight_bytes;
-            if (!shares_kv) need[at] += streams_on(s, u) * tokens * chunk->kv_bytes;
+            if (!kept[at]) need[at] = st_bytes_sum(need[at], chunk->weight_bytes);
+            if (!shares_kv) need[at] = st_bytes_sum(need[at], kv_need(streams_on(s, u), tokens, chunk->kv_bytes));
             kept[at] = true;
         }
     }

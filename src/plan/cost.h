@@ -141,6 +141,9 @@ bool st_costs_share_core(const st_costs *costs, uint32_t x, uint32_t y);
  * slowdown[i] is how many times slower side i went while both ran. */
 void st_cost_slowdowns_of_pair(const double solo[2], const double end[2], double slowdown[2]);
 
+/* UINT64_MAX where the sum is beyond any number. */
+uint64_t st_bytes_sum(uint64_t a, uint64_t b);
+
 /* Bytes that a schedule needs in each memory, and in each unit that has none: weights once, KV of `tokens` positions
  * for each stream in flight. need[n_memories + n_units]. unit_of: the schedule's units as indices of the table. */
 void st_costs_memory(const st_costs *costs, const st_schedule *schedule, const uint32_t *unit_of, uint64_t tokens,

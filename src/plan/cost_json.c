@@ -10,6 +10,9 @@
 #define BYTES_MAX (1ull << 50)
 #define SLOWDOWN_LEAST 0.1
 #define SLOWDOWN_MOST 1000.0
+#define SLOWDOWN_ENTRIES (1u << 20)     /* of a table, */
+#define SLOWDOWN_CELLS (1u << 27)       /* that they stand for in all: a second's work, */
+#define SLOWDOWN_BYTES_MAX (1ull << 30) /* and what those of chunks take in memory */
 
 typedef struct reader {
     st_json_in *in;
@@ -236,11 +239,33 @@ static void set_unit_slowdowns(reader *r, const slowdown_item *s, uint32_t x, ui
     }
 }
 
+static uint64_t size_of(range of) {
+    return of.end - of.first;
+}
+
+/* Short entries can stand for more than anybody has: they are counted before they are spread out. */
+static void count_cells(reader *r, const st_json_value *item, const slowdown_item *s, uint64_t *cells) {
+    uint64_t of_pair = size_of(s->a_work) * size_of(s->b_work) * (s->of_chunks ? size_of(s->a) * size_of(s->b) : 1);
+    *cells += size_of(s->x) * size_of(s->y) * of_pair;
+    if (*cells > SLOWDOWN_CELLS)
+        st_json_fail(r->in, item, "with this entry there are more than %u slowdowns: too many", SLOWDOWN_CELLS);
+}
+
+/* The same of what those of chunks, which are kept for two units at a time, take in memory. */
+static void count_bytes(reader *r, const st_json_value *item, uint32_t x, uint32_t y, uint64_t *bytes) {
+    uint64_t n = (uint64_t)r->out->n_chunks * ST_WORKS;
+    if (!r->out->chunk_slowdowns[(size_t)x * r->out->n_units + y]) *bytes += n * n * sizeof(float);
+    if (*bytes > SLOWDOWN_BYTES_MAX)
+        st_json_fail(r->in, item, "slowdowns of %u chunks beside each other on so many of %u units: too many",
+                     r->out->n_chunks, r->out->n_units);
+}
+
 static void read_slowdowns(reader *r, const st_json_value *top) {
     static const char *const keys[] = {"unit", "beside",      "chunk",    "beside_chunk",
                                        "work", "beside_work", "slowdown", NULL};
     st_json_value list = st_json_maybe(r->in, top, "slowdowns", JSON_ARRAY);
-    size_t n = st_json_size(r->in, &list, 1u << 20);
+    size_t n = st_json_size(r->in, &list, SLOWDOWN_ENTRIES);
+    uint64_t cells = 0, bytes = 0;
     for (size_t i = 0; i < n && !r->in->code; i++) {
         st_json_value item = st_json_item(r->in, &list, i, JSON_OBJECT);
         st_json_only(r->in, &item, keys);
@@ -254,9 +279,11 @@ static void read_slowdowns(reader *r, const st_json_value *top) {
             .of_chunks = st_json_has(&item, "chunk") || st_json_has(&item, "beside_chunk"),
             .slowdown = st_json_number(r->in, &item, "slowdown", SLOWDOWN_LEAST, SLOWDOWN_MOST),
         };
+        count_cells(r, &item, &s, &cells);
         for (uint32_t x = s.x.first; x < s.x.end && !r->in->code; x++) {
             for (uint32_t y = s.y.first; y < s.y.end; y++) {
                 if (x == y) continue;
+                if (s.of_chunks) count_bytes(r, &item, x, y, &bytes);
                 if (s.of_chunks) set_chunk_slowdowns(r, &s, x, y);
                 if (!s.of_chunks) set_unit_slowdowns(r, &s, x, y);
             }

@@ -61,6 +61,11 @@ static void read_after(reader *r, const st_json_value *object, uint32_t chunk) {
     }
 }
 
+/* A key that only another schedule has is no wish that may be passed over. */
+static void refuse(reader *r, const st_json_value *object, const char *key, const char *why) {
+    if (st_json_has(object, key)) st_json_fail(&r->in, object, "\"%s\" has no meaning here: %s", key, why);
+}
+
 static void read_chunk(reader *r, const st_json_value *item) {
     static const char *const keys[] = {"chunk", "layers", "unit", "after", NULL};
     st_json_only(&r->in, item, keys);
@@ -83,8 +88,8 @@ static void read_chunk(reader *r, const st_json_value *item) {
     read_after(r, item, number - 1);
     if (r->out->kind != ST_SCHEDULE_REPLICAS) {
         chunk->unit = read_unit(r, item, "unit");
-    } else if (!r->in.code && st_json_has(item, "unit")) {
-        st_json_fail(&r->in, item, "\"unit\" has no meaning here: replicas run all chunks on each unit");
+    } else {
+        refuse(r, item, "unit", "replicas run all chunks on each unit");
     }
 }
 
@@ -119,7 +124,14 @@ static void read_draft(reader *r, const st_json_value *top) {
     st_schedule *out = r->out;
     st_json_only(&r->in, &s, keys);
     out->draft = (enum st_draft)st_json_word(&r->in, &s, "draft", st_draft_names);
-    if (out->draft == ST_DRAFT_NONE) return;
+    if (out->draft != ST_DRAFT_MODEL) {
+        refuse(r, &s, "unit", "only a draft model has one");
+        refuse(r, &s, "model", "only a draft model has one");
+    }
+    if (out->draft == ST_DRAFT_NONE) {
+        refuse(r, &s, "longest", "there is no draft");
+        return;
+    }
     out->longest_draft = (uint32_t)st_json_integer(&r->in, &s, "longest", 1, ST_PLAN_DRAFT_MAX);
     if (out->draft != ST_DRAFT_MODEL) return;
     out->draft_unit = read_unit(r, &s, "unit");
@@ -153,7 +165,10 @@ static void read_schedule(reader *r, const st_json_value *top) {
     read_units(r, top);
     read_streams(r, top);
     read_chunks(r, top);
-    if (r->out->kind == ST_SCHEDULE_HANDOVER) r->out->prompt_unit = read_unit(r, top, "prompt_unit");
+    if (r->out->kind == ST_SCHEDULE_HANDOVER)
+        r->out->prompt_unit = read_unit(r, top, "prompt_unit");
+    else
+        refuse(r, top, "prompt_unit", "only a handover has one");
     read_draft(r, top);
 }
 

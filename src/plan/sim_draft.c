@@ -91,7 +91,6 @@ void sim_draft_done(sim *s, uint32_t index) {
 
 uint32_t sim_draft_verify(sim *s, uint32_t slot) {
     sim_slot *own = &s->slots[slot];
-    if (own->draft == 0) return 1;
     double acceptance = s->costs->acceptance[s->schedule->draft];
     uint32_t right = 0;
     while (right < own->draft && st_rng_unit(&s->rng) < acceptance) right++;

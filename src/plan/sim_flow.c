@@ -279,11 +279,12 @@ static void begin_decoding(sim *s, uint32_t slot, uint32_t cause) {
     sim_arrive(s, own->kv_ns, SIM_NONE, slot);
 }
 
-static void settle_share(sim *s, const sim_share *share, uint32_t cause) {
+/* given: tokens that the verification of a draft gave; 0: there was none. */
+static void settle_share(sim *s, const sim_share *share, uint32_t given, uint32_t cause) {
     sim_slot *slot = &s->slots[share->slot];
     slot->in_flight--;
     if (share->prompt && !share->last) return;
-    uint32_t given = share->prompt ? 1 : sim_draft_verify(s, share->slot);
+    if (given == 0) given = 1;
     if (share->prompt) begin_decoding(s, share->slot, cause);
     add_tokens(s, share->slot, given);
     sim_draft_settled(s, share->slot, given, cause);
@@ -297,7 +298,7 @@ static void settle(sim *s, uint32_t index) {
         sim_share share = s->shares[at];
         s->shares[at].next = s->free_share;
         s->free_share = at;
-        settle_share(s, &share, call.cause);
+        settle_share(s, &share, call.given, call.cause);
         at = share.next;
     }
     admit(s);
@@ -326,6 +327,8 @@ static void computed(sim *s, uint32_t unit, uint32_t index) {
         s->calls[fed].cause = s->calls[index].cause;
         if (--s->calls[fed].unmet == 0) feed(s, unit, fed);
     }
+    sim_call *call = &s->calls[index];
+    if (call->what == ST_SIM_VERIFY) call->given = sim_draft_verify(s, s->shares[call->shares].slot);
     sim_enqueue(s, s->n_units, index);
 }
 

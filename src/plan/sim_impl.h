@@ -19,6 +19,7 @@ typedef struct sim_call {
     uint32_t tokens;
     uint32_t wanted;   /* rows whose logits are wanted */
     uint32_t n_prompt; /* rows of prompts */
+    uint32_t given;    /* tokens that its verification gives, once it is at the host */
     uint32_t chunk;    /* that runs, or will run next */
     uint32_t unmet;    /* calls whose tokens it needs, or which it follows, and that are not so far */
     uint32_t cause;    /* event */
@@ -112,6 +113,8 @@ typedef struct sim {
     double decoding_ns, reading_ns;           /* time in which any stream decodes, any prompt is read, */
     double decoding_from, reading_from;
     uint32_t n_decoding, n_reading; /* and how many do now */
+    uint32_t n_busy;                /* units, without the host; since beside_from more than one are */
+    double beside_from;
     uint64_t n_verified, n_accepted;
     size_t cap_events;
     st_rng rng;
@@ -140,7 +143,7 @@ bool sim_draft_ready(const sim *s, uint32_t slot);      /* the next step need no
 void sim_draft_begin(sim *s, uint32_t slot);            /* the slot has a stream: the model reads its prompt, too */
 /* A call with the slot's next step has been made up, and has so many tokens of a draft: the model goes on meanwhile. */
 void sim_draft_submitted(sim *s, uint32_t slot, uint32_t tokens, uint32_t cause);
-uint32_t sim_draft_verify(sim *s, uint32_t slot); /* tokens that the verification gives, 1 at least */
+uint32_t sim_draft_verify(sim *s, uint32_t slot); /* tokens that it gives, 1 at least, of a draft */
 /* The slot's step is settled, after `given` tokens: uses what was drafted meanwhile, or drafts anew. */
 void sim_draft_settled(sim *s, uint32_t slot, uint32_t given, uint32_t cause);
 void sim_draft_done(sim *s, uint32_t call);

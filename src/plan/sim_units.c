@@ -169,9 +169,9 @@ static double chunk_ns(const sim *s, uint32_t table, const sim_call *call) {
     return st_cost_call_ns(s->costs, call->chunk, table, &rows);
 }
 
-/* Tokens that a call is sure to give. */
+/* Tokens that a call at the host gives. */
 static uint32_t tokens_given(const sim_call *call) {
-    return call->what == ST_SIM_VERIFY ? 1 : call->wanted;
+    return call->what == ST_SIM_VERIFY ? call->given : call->wanted;
 }
 
 static double draft_ns(const sim *s, uint32_t table, const sim_call *call) {
@@ -195,6 +195,13 @@ static double solo_ns(const sim *s, uint32_t u, const sim_call *call) {
     return unit->dispatch_ns + ns;
 }
 
+/* Unit u begins, or ends. */
+static void count_busy(sim *s, uint32_t u, bool begins) {
+    if (u == s->n_units) return;
+    if (begins && ++s->n_busy == 2) s->beside_from = s->now_ns;
+    if (!begins && s->n_busy-- == 2) s->out->beside_ns += s->now_ns - s->beside_from;
+}
+
 static void start(sim *s, uint32_t u, uint32_t index, uint32_t cause) {
     sim_unit *unit = &s->units[u];
     const sim_call *call = &s->calls[index];
@@ -205,6 +212,7 @@ static void start(sim *s, uint32_t u, uint32_t index, uint32_t cause) {
     unit->event = record(s, u, call, cause);
     heap_put(s, s->n_heap, u);
     s->n_heap++;
+    count_busy(s, u, true);
     if (u < s->n_units) tell_others(s, u, true);
     unit->finish_ns = s->now_ns + unit->left_ns * slowness(unit);
     heap_moved(s, u);
@@ -215,6 +223,7 @@ static void stop(sim *s, uint32_t u) {
     s->out->busy_ns[u] += s->now_ns - unit->start_ns;
     if (unit->event != SIM_NONE) s->out->events[unit->event].end_ns = s->now_ns;
     heap_remove(s, u);
+    count_busy(s, u, false);
     if (u < s->n_units) tell_others(s, u, false);
     unit->last_event = unit->event;
     unit->event = SIM_NONE;

@@ -100,7 +100,8 @@ static void sum_up(sim *s, const uint32_t *unit_of) {
     for (uint32_t u = 0; u <= s->n_units; u++)
         out->utilisation[u] = out->end_ns > 0 ? out->busy_ns[u] / out->end_ns : 0;
     st_costs_memory(s->costs, s->schedule, unit_of, tokens, out->memory);
-    for (uint32_t i = 0; i < s->costs->n_memories + s->costs->n_units; i++) out->memory_bytes += out->memory[i];
+    for (uint32_t i = 0; i < s->costs->n_memories + s->costs->n_units; i++)
+        out->memory_bytes = st_bytes_sum(out->memory_bytes, out->memory[i]);
     sum_streams(out);
     if (s->options->record) find_path(out);
 }

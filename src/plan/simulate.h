@@ -76,6 +76,7 @@ typedef struct st_sim_result {
     double accepted;   /* tokens that a verification gave, mean; 1 without drafts */
     double busy_ns[ST_PLAN_UNITS_MAX + 1]; /* by the schedule's units, the host last */
     double utilisation[ST_PLAN_UNITS_MAX + 1];
+    double beside_ns;                       /* in which several units, the host not counted, were busy at once */
     uint64_t memory[2 * ST_PLAN_UNITS_MAX]; /* st_costs_memory */
     uint64_t memory_bytes;                  /* all of it */
     st_sim_path path;

@@ -47,7 +47,8 @@ static void one_stream_wants_the_fastest_unit(void **state) {
     assert_false(staged->possible);
     assert_string_equal(staged->why, "token, 1, 2, 3, 4, token is a chain: nothing of one stream can run beside it");
     assert_false(choice.turns);
-    assert_non_null(strstr(choice.turn, "no overlap factor would change that"));
+    assert_string_equal(choice.turn,
+                        "no overlap factor would change that: no possible schedule has two units at work at once");
     st_choice_free(&choice);
     st_costs_free(&costs);
 }
@@ -58,7 +59,7 @@ static void the_turning_point_is_where_both_are_equal(void **state) {
     st_costs costs;
     table_of_a_machine(&costs, 4, 600);
     st_choice choice = choose(&costs, (st_workload){4, 1, 64}, ST_GOAL_THROUGHPUT);
-    assert_true(st_schedule_overlaps(&choice.rows[0].schedule));
+    assert_true(st_row_overlaps(&choice.rows[0]));
     assert_true(choice.turns);
     assert_float_equal(choice.overlap, 0.8, 0.02);
     assert_float_equal(choice.measured, 1, 1e-9);
@@ -66,11 +67,31 @@ static void the_turning_point_is_where_both_are_equal(void **state) {
     st_choice_free(&choice);
     table_slow(&costs, 1.5);
     choice = choose(&costs, (st_workload){4, 1, 64}, ST_GOAL_THROUGHPUT);
-    assert_false(st_schedule_overlaps(&choice.rows[0].schedule));
+    assert_false(st_row_overlaps(&choice.rows[0]));
     assert_true(choice.turns);
     assert_float_equal(choice.overlap, 0.8, 0.02);
     assert_float_equal(choice.measured, 0.5, 1e-9);
     assert_non_null(strstr(choice.turn, "above an overlap factor of 0.8"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+/* A prompt of one token is never in two micro-batches, and both prompts are in one call of a handover: neither has two
+ * units at work, and neither counts where replicas of 200 a token meet one call of 400, at a slowdown of 2. */
+static void what_could_overlap_but_does_not_is_no_rival(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 2, 2, (double[]){100, 100, 100, 100});
+    st_choice choice = choose(&costs, (st_workload){2, 1, 3}, ST_GOAL_THROUGHPUT);
+    assert_string_equal(choice.rows[0].title, "the whole model on u0 and u1, 2 streams");
+    assert_float_equal(choice.rows[0].score, 600, 1e-9);
+    assert_float_equal(choice.rows[0].result.beside_ns, 600, 1e-9);
+    assert_false(st_row_overlaps(row_named(&choice, "placed on u0 (chunk 1) and u1 (2), prompts")));
+    assert_false(st_row_overlaps(row_named(&choice, "prompts on u0, decode on u1")));
+    assert_float_equal(row_named(&choice, "staged on u0")->result.beside_ns, 500, 1e-9);
+    assert_true(choice.turns);
+    assert_float_equal(choice.overlap, 0, 0.002);
+    assert_non_null(strstr(choice.turn, "below an overlap factor of 0.00 (here 1.00) in one call on u0"));
     st_choice_free(&choice);
     st_costs_free(&costs);
 }
@@ -221,6 +242,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_wants_the_fastest_unit),
         cmocka_unit_test(the_turning_point_is_where_both_are_equal),
+        cmocka_unit_test(what_could_overlap_but_does_not_is_no_rival),
         cmocka_unit_test(one_call_wins_where_it_is_cheap),
         cmocka_unit_test(a_prompt_is_pipelined_where_that_is_faster),
         cmocka_unit_test(drafts_pay_when_they_are_right),

@@ -167,6 +167,51 @@ static void what_does_not_fit_is_named(void **state) {
     st_costs_free(&costs);
 }
 
+/* A table of 256 chunks on 64 units, whose slowdowns come from a few short entries. */
+static void refuse_slowdowns(unsigned n_entries, const char *entry, const char *reason) {
+    st_buf text = {0};
+    st_costs costs;
+    stretto_error err = {0};
+    st_buf_text(&text, "{\"schema\": \"stretto-costs/1\", \"chunks\": [");
+    for (unsigned c = 0; c < ST_PLAN_CHUNKS_MAX; c++) st_buf_printf(&text, "%s{\"name\": \"%u\"}", c ? "," : "", c);
+    st_buf_text(&text, "], \"units\": [");
+    for (unsigned u = 0; u < ST_PLAN_UNITS_MAX; u++) st_buf_printf(&text, "%s{\"name\": \"%u\"}", u ? "," : "", u);
+    st_buf_text(&text, "], \"costs\": [], \"slowdowns\": [");
+    for (unsigned i = 0; i < n_entries; i++) st_buf_printf(&text, "%s%s", i ? "," : "", entry);
+    st_buf_text(&text, "]}");
+    assert_int_equal(st_costs_parse(&costs, text.data, text.len, &err), STRETTO_E_INPUT);
+    if (!strstr(err.text, reason)) fail_msg("%s\n  instead of: %s", err.text, reason);
+    st_buf_free(&text);
+}
+
+/* Each would take gigabytes, or minutes. */
+static void few_entries_do_not_stand_for_billions(void **state) {
+    (void)state;
+    refuse_slowdowns(1, "{\"beside_chunk\": \"0\", \"work\": \"decode\", \"slowdown\": 2}",
+                     "slowdowns[0]: slowdowns of 256 chunks beside each other on so many of 64 units: too many");
+    refuse_slowdowns(999, "{\"unit\": \"0\", \"chunk\": \"0\", \"slowdown\": 2}",
+                     "with this entry there are more than 134217728 slowdowns: too many");
+}
+
+/* 2^50 bytes a token: 2^14 tokens are 2^64 bytes, which no sum of 64 bits may take for none. */
+static void more_memory_than_can_be_counted_does_not_fit(void **state) {
+    (void)state;
+    st_costs costs;
+    stretto_error err = {0};
+    uint32_t unit_of[4];
+    uint64_t need[4];
+    assert_int_equal(parse_table(&costs, &err), STRETTO_OK);
+    for (uint32_t c = 0; c < costs.n_chunks; c++) costs.chunks[c].kv_bytes = 1ull << 50;
+    st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, &costs, (uint32_t[]){0, 0});
+    for (uint64_t tokens = 1 << 13; tokens <= 1 << 18; tokens *= 2) {
+        assert_int_equal(st_costs_fit(&costs, &s, tokens, unit_of, &err), STRETTO_E_INPUT);
+        assert_non_null(strstr(err.text, "too little memory"));
+    }
+    st_costs_memory(&costs, &s, unit_of, 1 << 14, need);
+    assert_true(need[0] == UINT64_MAX);
+    st_costs_free(&costs);
+}
+
 static const char probe[] =
     "{\"schema\": \"stretto-probe/1\", \"title\": \"a model\", \"host\": {\"memory_bytes\": 5000}, \"pairs\": ["
     " {\"a\": \"1\", \"b\": \"3\", \"arrangement\": \"one-unit\", \"unit_a\": \"cpu:0+1\", \"unit_b\": \"cpu:0+1\","
@@ -211,6 +256,8 @@ int main(void) {
         cmocka_unit_test(nonsense_is_refused_with_its_reason),
         cmocka_unit_test(slowdowns_follow_from_both_ends),
         cmocka_unit_test(memory_is_weights_once_and_kv_for_each_stream),
+        cmocka_unit_test(few_entries_do_not_stand_for_billions),
+        cmocka_unit_test(more_memory_than_can_be_counted_does_not_fit),
         cmocka_unit_test(what_does_not_fit_is_named),
         cmocka_unit_test(a_probe_is_a_table_of_what_it_measured),
     };

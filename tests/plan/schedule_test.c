@@ -136,6 +136,16 @@ static const refusal refusals[] = {
     {HEAD "\"kind\": \"staged\", " TWO
           "\"streams\": 2, \"chunks\": [{\"chunk\": 1, \"unit\": \"cpu:0\", \"after\": [1]}]}",
      "a cycle: chunk 1 waits for itself"},
+    {HEAD "\"kind\": \"placed\", \"prompt_unit\": \"cpu:0\", " TWO PLACES "}",
+     "\"prompt_unit\" has no meaning here: only a handover has one"},
+    {HEAD "\"kind\": \"placed\", " TWO PLACES
+          ", \"speculation\": {\"draft\": \"lookup\", \"longest\": 2, \"unit\": \"cpu:9\"}}",
+     "speculation: \"unit\" has no meaning here: only a draft model has one"},
+    {HEAD "\"kind\": \"placed\", " TWO PLACES
+          ", \"speculation\": {\"draft\": \"lookup\", \"longest\": 2, \"model\": \"smollm2\"}}",
+     "speculation: \"model\" has no meaning here: only a draft model has one"},
+    {HEAD "\"kind\": \"placed\", " TWO PLACES ", \"speculation\": {\"draft\": \"none\", \"longest\": 2}}",
+     "speculation: \"longest\" has no meaning here: there is no draft"},
     {HEAD "\"kind\": \"staged\", " TWO PLACES "}", "token, 1, ..., 2, token"},
     {HEAD "\"kind\": \"placed\", " TWO "\"streams\": 2, " PLACES "}", "one stream in flight, not 2"},
     {HEAD "\"kind\": \"serial\", " TWO PLACES "}", "decodes on one unit, but the chunks are on 2"},

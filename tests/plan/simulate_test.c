@@ -327,6 +327,27 @@ static void right_drafts_save_steps_and_wrong_ones_cost(void **state) {
 }
 
 /* Drafts of up to so many tokens by a model on the second unit. */
+/* One chunk of 100, and 10 more for each further row: the prompt to 116, a plain step to 232, and a draft of two, all
+ * right, whose verification takes 120 and, at the host, 10 for the call, 1 for looking the draft up and 5 for each of
+ * three tokens. */
+static void the_host_makes_text_of_every_token_that_was_right(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 1, 1, (double[]){100});
+    st_cost_curve_add(st_costs_curve(&costs, 0, 0, ST_WORK_DECODE), 2, 110);
+    costs.host = (st_cost_host){.choose_ns = 10, .text_ns = 5, .lookup_ns = 1};
+    costs.acceptance[ST_DRAFT_LOOKUP] = 1;
+    st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, &costs, (uint32_t[]){0});
+    s.draft = ST_DRAFT_LOOKUP;
+    s.longest_draft = 2;
+    st_sim_result r = run(&costs, &s, 1, 1, 5);
+    ends(&r, 116, 232 + 120 + 26);
+    costs.acceptance[ST_DRAFT_LOOKUP] = 0; /* one token of each: two verified in vain, and the last, plain */
+    r = run(&costs, &s, 1, 1, 5);
+    ends(&r, 116, 232 + 136 + 126 + 116);
+    st_costs_free(&costs);
+}
+
 static st_schedule drafts_by_a_model(const st_costs *costs, uint32_t longest) {
     st_schedule s = schedule_make(ST_SCHEDULE_SERIAL, costs, (uint32_t[]){0});
     s.n_units = 2;
@@ -437,6 +458,7 @@ int main(void) {
         cmocka_unit_test(waiting_streams_take_the_place_of_those_that_end),
         cmocka_unit_test(a_handover_decodes_while_it_reads),
         cmocka_unit_test(right_drafts_save_steps_and_wrong_ones_cost),
+        cmocka_unit_test(the_host_makes_text_of_every_token_that_was_right),
         cmocka_unit_test(a_model_drafts_while_its_last_draft_is_verified),
         cmocka_unit_test(a_model_that_reads_is_not_waited_for),
         cmocka_unit_test(what_cannot_be_simulated_says_why),
