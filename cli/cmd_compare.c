@@ -20,7 +20,7 @@ static int read_one(const cli *cx, const char *path, st_probe_record *record, st
     int rc = cli_read_file(cx, path, &text, err);
     if (!rc) {
         rc = st_probe_read(record, source, text.data, text.len, err);
-        if (rc) st_fail_prefix(err, strcmp(path, "-") == 0 ? "standard input" : path);
+        if (rc) st_fail_prefix(err, cli_shown_path(path));
     }
     st_buf_free(&text);
     return rc;

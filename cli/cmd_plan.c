@@ -49,7 +49,7 @@ static int read_costs(plan_work *w, const char *path, bool probe, stretto_error 
     if (!rc) {
         rc = probe ? st_costs_parse_probe(&w->costs, text.len ? text.data : "", text.len, err)
                    : st_costs_parse(&w->costs, text.len ? text.data : "", text.len, err);
-        if (rc) st_fail_prefix(err, path);
+        if (rc) st_fail_prefix(err, cli_shown_path(path));
     }
     st_buf_free(&text);
     return rc;

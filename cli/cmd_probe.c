@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "base/error.h"
+#include "input.h"
 #include "job.h"
 #include "json_out.h"
 #include "number.h"
@@ -278,7 +279,7 @@ static int probe_job(cli *cx, const probe_options *given, stretto_error *err) {
     if (!rc) {
         rc = probe_with(cx, &all, err);
         if (rc == STRETTO_E_USAGE && cx->argc == 3) {
-            st_fail_prefix(err, given->job);
+            st_fail_prefix(err, cli_shown_path(given->job));
             rc = err->code = STRETTO_E_INPUT;
         }
     }

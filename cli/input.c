@@ -11,7 +11,7 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-static const char *shown(const char *path) {
+const char *cli_shown_path(const char *path) {
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
@@ -22,13 +22,13 @@ static int read_all(const cli *cx, int fd, const char *path, size_t most, st_buf
         if (n == 0) return out->failed ? st_fail_memory(err, "the text", out->len) : STRETTO_OK;
         if (n < 0 && errno == EINTR) {
             if (cli_stopped(cx))
-                return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.300s", shown(path));
+                return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.300s", cli_shown_path(path));
             continue;
         }
-        if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", shown(path), strerror(errno));
+        if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", cli_shown_path(path), strerror(errno));
         if (out->len + (size_t)n > most)
             return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than %zu MiB, which such a file never is",
-                           shown(path), most >> 20);
+                           cli_shown_path(path), most >> 20);
         st_buf_add(out, part, (size_t)n);
     }
 }
@@ -74,7 +74,8 @@ static bool separates(char c) {
 
 static int bad_id(const char *path, unsigned line, const char *word, size_t n, const char *why, stretto_error *err) {
     int shown_bytes = n < 40 ? (int)n : 40;
-    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%.*s\" %s", shown(path), line, shown_bytes, word, why);
+    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%.*s\" %s", cli_shown_path(path), line, shown_bytes, word,
+                   why);
 }
 
 static int parse_ids(const char *path, const st_buf *text, uint32_t n_vocab, st_ids *ids, stretto_error *err) {
@@ -100,7 +101,7 @@ static int parse_ids(const char *path, const st_buf *text, uint32_t n_vocab, st_
         int rc = st_ids_add(ids, (int32_t)value, err);
         if (rc) return rc;
     }
-    if (ids->len == 0) return st_fail(err, STRETTO_E_INPUT, "%.300s has no token ids in it", shown(path));
+    if (ids->len == 0) return st_fail(err, STRETTO_E_INPUT, "%.300s has no token ids in it", cli_shown_path(path));
     return STRETTO_OK;
 }
 

@@ -7,6 +7,9 @@
 #include "cli.h"
 #include "token/token.h"
 
+/* What a message calls a file: "-" is standard input. */
+const char *cli_shown_path(const char *path);
+
 /* Appends the bytes of the file to out, as they are. path "-" is standard input. STRETTO_E_IO names the file;
  * STRETTO_E_USAGE for an empty name; STRETTO_E_STOPPED when interrupted while waiting; STRETTO_E_INPUT above 1 GiB,
  * which is no prompt. */

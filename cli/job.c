@@ -18,7 +18,7 @@ struct cli_job_text {
 };
 
 static int fail_in(const char *path, stretto_error *err) {
-    return st_fail_prefix(err, strcmp(path, "-") == 0 ? "standard input" : path);
+    return st_fail_prefix(err, cli_shown_path(path));
 }
 
 /* ---- keys ---- */

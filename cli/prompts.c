@@ -2,6 +2,7 @@
 #include "prompts.h"
 
 #include "base/error.h"
+#include "input.h"
 #include "json/read.h"
 
 #include <stdlib.h>
@@ -123,7 +124,7 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
 
 int cli_prompts_parse(cli_prompts *prompts, const char *file, const st_buf *text, uint32_t n, uint64_t seed,
                       stretto_error *err) {
-    place at = {.file = strcmp(file, "-") == 0 ? "standard input" : file};
+    place at = {.file = cli_shown_path(file)};
     cli_prompt defaults = {.n = n, .seed = seed};
     json_t *ids = json_object();
     int rc = ids ? STRETTO_OK : st_fail_memory(err, "the prompts", 0);

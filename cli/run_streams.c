@@ -56,10 +56,10 @@ static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
     int rc = run_encode(&w->s, w->o, &p->text, &w->ids[i], err);
     if (!rc && w->ids[i].len == 0)
         rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" is empty: it has no tokens to go on from",
-                     w->o->prompts, p->line);
+                     cli_shown_path(w->o->prompts), p->line);
     if (!rc && w->ids[i].len > INT32_MAX / 2)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" has %zu tokens", w->o->prompts, p->line,
-                     w->ids[i].len);
+        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" has %zu tokens", cli_shown_path(w->o->prompts),
+                     p->line, w->ids[i].len);
     w->sampling[i] = run_sampling(w->o);
     w->sampling[i].seed = p->seed;
     w->jobs[i] = (st_job){
@@ -96,8 +96,8 @@ static int choose_ctx(streams_work *w, stretto_error *err) {
     }
     int rc = session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, &why);
     if (!rc) return STRETTO_OK;
-    return st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", w->o->prompts, w->prompts.list[longest].line,
-                   why.text);
+    return st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", cli_shown_path(w->o->prompts),
+                   w->prompts.list[longest].line, why.text);
 }
 
 /* ---- results ---- */
@@ -194,8 +194,8 @@ static int verify_one(streams_work *w, size_t i, stretto_error *err) {
     if (cli_stopped(w->cx)) /* the chain looks at that, too, and its run may have ended early */
         return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
     return st_fail(err, STRETTO_E_INTERNAL,
-                   "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end", w->o->prompts,
-                   w->prompts.list[i].line, v.n + 1, k->n);
+                   "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end",
+                   cli_shown_path(w->o->prompts), w->prompts.list[i].line, v.n + 1, k->n);
 }
 
 static int verify(streams_work *w, stretto_error *err) {

@@ -229,6 +229,7 @@ class Plan(support.CommandTest):
         self.fails(REFUSED, "plan", "--costs", self.write("{", "a.json"), says=["a.json", "line 1"])
         self.fails(REFUSED, "plan", "--costs", self.write(dict(TABLE, unit=[]), "b.json"), says=["b.json", '"units"'])
         self.fails(REFUSED, "plan", "--probe", table, says="stretto-probe/1")
+        self.fails(REFUSED, "plan", "--costs", "-", stdin="{", says="standard input: line 1")
 
     def test_measured(self):
         path = os.path.join(self.folder.name, "costs.json")

@@ -460,6 +460,19 @@ class Refused(support.CommandTest):
         jobs = [{"id": i, "prompt": "word " * (30 + i % 2), "n": 1} for i in range(3)]
         self.fails(REFUSED, *words, stdin=lines(jobs), says="line 2")  # the longest
 
+    def test_standard_input_is_named(self):
+        words = ["run", "-m", LLAMA, "--prompts", "-"]
+        for line, says in (
+            ('{"id": 1}', "no key"),
+            ('{"id": 1, "prompt": ""}', "is empty"),
+            (json.dumps({"id": 1, "prompt": "word " * 600}), "do not fit"),
+        ):
+            self.fails(REFUSED, *words, stdin=line, says=["standard input line 1: ", says])
+        words = ["run", "-m", LLAMA, "-p", "x", "--schedule", "-"]
+        one = schedule("serial", [A] * 4)
+        for of, says in ((dict(one, kind="serious"), "serious"), (schedule("serial", [A] * 3), "chunk 4 is missing")):
+            self.fails(REFUSED, *words, stdin=json.dumps(of), says=["standard input: ", says])
+
     def test_a_warning_comes_once(self):
         words = ["run", "-m", LLAMA, "--prompts", "-", "--ctx", "1000"]
         result = support.run(*words, stdin=lines(prompts(5)))
