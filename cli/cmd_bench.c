@@ -79,8 +79,8 @@ static int run_test(bench_work *w, bench_test *t, stretto_error *err) {
     const bool reads = w->o->roofline && t->decode;
     int rc = time_once(w, &warm_up, &ns, err);
     while (!rc && t->n_samples < w->o->repetitions) {
-        cli_progress(w->cx, "%s, %u threads: repetition %u of %u", t->name, t->threads, t->n_samples + 1,
-                     w->o->repetitions);
+        cli_progress(w->cx, "%s, %u thread%s: repetition %u of %u", t->name, t->threads, t->threads == 1 ? "" : "s",
+                     t->n_samples + 1, w->o->repetitions);
         if (reads) rc = roofline_read(&w->roof, &w->s, &t->reads[t->n_samples], err);
         if (!rc) rc = time_once(w, t, &ns, err);
         if (rc) break;

@@ -153,8 +153,6 @@ static void write_schedule(const plan_work *w, bool with_costs, st_buf *text) {
 /* A table of many chunks and units can be larger than what a run reads. */
 static int put_schedule(plan_work *w, int before, stretto_error *err) {
     st_buf text = {0};
-    if (w->choice.n_possible == 0)
-        return before ? before : st_fail(err, STRETTO_E_INPUT, "no schedule is possible: none is written");
     write_schedule(w, true, &text);
     if (!text.failed && text.len > RUN_SCHEDULE_MAX) {
         st_warn(&w->cx->log, "%s is written without its costs, which are larger than a run would read",
@@ -162,6 +160,12 @@ static int put_schedule(plan_work *w, int before, stretto_error *err) {
         st_buf_free(&text);
         write_schedule(w, false, &text);
     }
+    if (w->choice.rows[0].schedule.draft == ST_DRAFT_MODEL)
+        st_warn(
+            &w->cx->log,
+            "%s has drafts by a model that the costs do not name: add \"model\", a GGUF file or a known name, to its "
+            "\"speculation\" before a run",
+            st_sink_path(w->schedule_file));
     return put(w->schedule_file, &text, before, err);
 }
 
@@ -170,7 +174,10 @@ static int write_files(plan_work *w, stretto_error *err) {
     int rc = put_costs(w, err);
     if (w->trace_file) rc = put_json(w->trace_file, st_plan_trace(&w->choice, &w->costs, &origin), rc, err);
     if (w->page_file) rc = put_page(w, &origin, rc, err);
-    return w->schedule_file ? put_schedule(w, rc, err) : rc;
+    if (w->choice.n_possible > 0) return w->schedule_file ? put_schedule(w, rc, err) : rc;
+    return rc ? rc
+              : st_fail(err, STRETTO_E_INPUT, "no schedule is possible: the list has the reason of each%s",
+                        w->schedule_file ? "; none is written" : "");
 }
 
 static int show(plan_work *w, stretto_error *err) {

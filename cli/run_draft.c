@@ -59,6 +59,11 @@ static int open_chains(run_draft *draft, const session *s, st_unit *unit, uint32
 int run_draft_open(run_draft *draft, session *s, const char *name, st_unit *unit, uint32_t n_streams, uint32_t n_ctx,
                    stretto_error *err) {
     *draft = (run_draft){0};
+    if (!name[0])
+        return st_fail(
+            err, STRETTO_E_INPUT,
+            "its drafts are by a model that it does not name: add \"model\", a GGUF file or a known name, to its "
+            "\"speculation\"");
     int rc = load(draft, s, name, err);
     return rc ? rc : open_chains(draft, s, unit, n_streams, n_ctx, err);
 }

@@ -265,7 +265,6 @@ static void add_drafts_on(chooser *c, uint32_t unit, enum st_draft draft, uint32
         if (draft == ST_DRAFT_MODEL) {
             snprintf(s.units[s.n_units], ST_PLAN_NAME, "%s", c->costs->units[draft_unit].name);
             s.draft_unit = s.n_units++;
-            snprintf(s.draft_model, sizeof s.draft_model, "draft");
         }
         bool first = longest == 1;
         int code = st_simulate(&result, c->costs, &s, c->workload,
@@ -286,7 +285,7 @@ static void add_lookup(chooser *c) {
     st_candidate_one(&s, c->costs, 0);
     if (c->costs->acceptance[ST_DRAFT_LOOKUP] < 0) {
         add_impossible(c, &s, "drafts by lookup",
-                       "how often they are right is not known (\"acceptance\" of the table, --acceptance)");
+                       "how often they are right is not known (--acceptance, or \"acceptance\" of a cost table)");
         return;
     }
     for (uint32_t u = 0; u < c->costs->n_units; u++) add_drafts_on(c, u, ST_DRAFT_LOOKUP, 0);
@@ -306,7 +305,7 @@ static void add_draft_models(chooser *c) {
     st_candidate_one(&s, c->costs, 0);
     if (n_models == 0)
         add_impossible(c, &s, "drafts by a model on another unit",
-                       "no unit has a draft model beside another (\"draft_ns\" of the table's units)");
+                       "no unit has a draft model beside another (\"draft_ns\" of a cost table's units)");
 }
 
 /* What does not exist, and why: never left out in silence. */

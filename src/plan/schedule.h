@@ -64,7 +64,7 @@ typedef struct st_schedule {
     enum st_draft draft;
     uint32_t longest_draft; /* tokens drafted at most, at least 1; 0 where draft is ST_DRAFT_NONE */
     uint32_t draft_unit;    /* of ST_DRAFT_MODEL; holds no chunk */
-    char draft_model[256];  /* of ST_DRAFT_MODEL: a file or a known name */
+    char draft_model[256];  /* of ST_DRAFT_MODEL: a file or a known name; "": not known, as in a plan */
     bool host_beside;       /* a stream's next step does not wait for the host: it takes its token from the step before,
                                while the host looks at that one. Not with drafts, which follow what was verified */
 } st_schedule;

@@ -135,7 +135,7 @@ static void read_draft(reader *r, const st_json_value *top) {
     out->longest_draft = (uint32_t)st_json_integer(&r->in, &s, "longest", 1, ST_PLAN_DRAFT_MAX);
     if (out->draft != ST_DRAFT_MODEL) return;
     out->draft_unit = read_unit(r, &s, "unit");
-    st_json_string(&r->in, &s, "model", out->draft_model, sizeof out->draft_model);
+    if (st_json_has(&s, "model")) st_json_string(&r->in, &s, "model", out->draft_model, sizeof out->draft_model);
 }
 
 static void read_streams(reader *r, const st_json_value *top) {
@@ -198,7 +198,7 @@ static json_t *draft_json(const st_schedule *s) {
     st_json_set(&object, "longest", st_json_count(s->longest_draft));
     if (s->draft != ST_DRAFT_MODEL) return object;
     st_json_set(&object, "unit", st_json_text(s->units[s->draft_unit]));
-    st_json_set(&object, "model", st_json_text(s->draft_model));
+    if (s->draft_model[0]) st_json_set(&object, "model", st_json_text(s->draft_model));
     return object;
 }
 

@@ -111,10 +111,11 @@ static void table(st_buf *out, const st_choice *choice) {
         st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", columns[i]);
     st_buf_text(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
     for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i);
-    st_buf_text(out,
-                "</tbody></table>\n<p class=\"note\">From best to worst as predicted. tokens/s: all tokens but each "
-                "stream's first, over the time in which any stream decodes; measured: means of time over the rounds, "
-                "±: half of the 95 % interval of such a mean.</p>\n</section>\n");
+    st_buf_printf(out,
+                  "</tbody></table>\n<p class=\"note\">From best to worst as predicted, by the time %s. tokens/s: all "
+                  "tokens but each stream's first, over the time in which any stream decodes; measured: means of time "
+                  "over the rounds, ±: half of the 95 %% interval of such a mean.</p>\n</section>\n",
+                  st_plan_goal_text(choice->goal));
 }
 
 /* ---- schedules ---- */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define WIDTH 80
-#define TITLE_WIDTH 32
+#define TITLE_WIDTH 32 /* with the column of the goal, where it has one */
+#define GOAL_WIDTH 9
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
@@ -18,16 +19,23 @@ static double busy(const st_choice_row *row) {
     return sum / row->schedule.n_units;
 }
 
-static void row_text(st_buf *out, const st_choice_row *row) {
+/* What a goal compares stands in front; the first token (NULL) is among the columns anyway. */
+static const char *const goal_columns[] = {
+    [ST_GOAL_LATENCY] = "ms/token", [ST_GOAL_THROUGHPUT] = "done ms", [ST_GOAL_TTFT] = NULL};
+
+static int title_width(enum st_goal goal) {
+    return goal_columns[goal] ? TITLE_WIDTH - GOAL_WIDTH : TITLE_WIDTH;
+}
+
+static void row_text(st_buf *out, const st_choice_row *row, enum st_goal goal) {
     const st_sim_result *r = &row->result;
-    st_figure all, each, first, gap;
+    st_figure score, all, each, first, gap;
+    size_t width = (size_t)title_width(goal), length = strlen(row->title);
     st_buf_text(out, "  ");
     st_text_wrap(out, row->title, 2, 4, WIDTH);
-    if (strlen(row->title) > TITLE_WIDTH) {
-        st_buf_printf(out, "\n%*s", TITLE_WIDTH + 2, "");
-    } else {
-        st_buf_printf(out, "%*s", (int)(TITLE_WIDTH - strlen(row->title)), "");
-    }
+    if (length > width) st_buf_text(out, "\n  ");
+    st_buf_printf(out, "%*s", (int)(length > width ? width : width - length), "");
+    if (goal_columns[goal]) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, st_figure_ms(score, row->score));
     st_buf_printf(out, " %8s %6s %8s %7s %6.0f %3.0f %%\n", st_figure_of(all, r->tokens_per_s),
                   st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
@@ -83,11 +91,11 @@ static void impossible_text(st_buf *out, const st_choice *choice) {
     }
 }
 
-/* A paragraph below the table. */
-static void line_text(st_buf *out, st_buf *line) {
+/* A paragraph below the table, whose lines but the first begin after indent columns. Frees line. */
+static void line_text(st_buf *out, st_buf *line, size_t indent) {
     st_buf_text(out, "  ");
     out->failed |= line->failed;
-    if (!line->failed) st_text_wrap(out, line->data, 2, 8, WIDTH);
+    if (!line->failed) st_text_wrap(out, line->data, 2, indent, WIDTH);
     st_buf_text(out, "\n");
     st_buf_free(line);
 }
@@ -96,7 +104,7 @@ static void path_text(st_buf *out, const st_choice_row *row) {
     st_buf line = {0};
     st_buf_text(&line, "critical path: ");
     st_plan_path_text(&line, row);
-    line_text(out, &line);
+    line_text(out, &line, 8);
 }
 
 static void answer_text(st_buf *out, const st_choice *choice, bool color) {
@@ -118,6 +126,23 @@ static void answer_text(st_buf *out, const st_choice *choice, bool color) {
     path_text(out, &choice->rows[0]);
 }
 
+static void table_text(st_buf *out, const st_choice *choice) {
+    enum st_goal goal = choice->goal;
+    st_buf line = {0};
+    st_buf_printf(out, "\n  %-*s", title_width(goal), "predicted");
+    if (goal_columns[goal]) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, goal_columns[goal]);
+    st_buf_printf(out, " %8s %6s %8s %7s %6s %5s\n", "tokens/s", "each", "first ms", "gap ms", "MB", "busy");
+    for (size_t i = 0; i < choice->n_possible; i++) {
+        row_text(out, &choice->rows[i], goal);
+        measured_text(out, &choice->rows[i]);
+    }
+    st_buf_printf(&line,
+                  "in order of %s: %s; each: tokens/s of one stream; first: until its first token; gap: between two; "
+                  "MB: weights and KV; busy: mean of the units",
+                  goal_columns[goal] ? goal_columns[goal] : "first ms", st_plan_goal_text(goal));
+    line_text(out, &line, 2);
+}
+
 /* How many predictions were within a tenth of what was measured. */
 static void checked_text(st_buf *out, const st_choice *choice) {
     st_plan_checked checked = st_plan_check_of(choice);
@@ -125,18 +150,18 @@ static void checked_text(st_buf *out, const st_choice *choice) {
     if (checked.n == 0) return;
     st_buf_printf(&line, "predicted within %g %%: ", ST_PLAN_CLOSE);
     st_plan_checked_text(&line, &checked);
-    line_text(out, &line);
+    line_text(out, &line, 8);
     if (checked.n_steps > 0) {
         st_buf_text(&line, "with steps as they took: ");
         st_plan_checked_steps_text(&line, &checked);
-        line_text(out, &line);
+        line_text(out, &line, 8);
     }
     if (checked.rounds > 1) {
         st_plan_rounds_text(&line, &checked);
-        line_text(out, &line);
+        line_text(out, &line, 8);
     }
     st_buf_printf(&line, "measured the fastest: %s", checked.best->title);
-    line_text(out, &line);
+    line_text(out, &line, 8);
 }
 
 void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color) {
@@ -145,12 +170,8 @@ void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, b
         st_buf_text(out, "\n");
     }
     st_plan_task_text(out, choice);
-    st_buf_printf(out, "\n\n  %-*s %8s %6s %8s %7s %6s %5s\n", TITLE_WIDTH, "predicted", "tokens/s", "each", "first ms",
-                  "gap ms", "MB", "busy");
-    for (size_t i = 0; i < choice->n_possible; i++) {
-        row_text(out, &choice->rows[i]);
-        measured_text(out, &choice->rows[i]);
-    }
+    st_buf_text(out, "\n");
+    if (choice->n_possible > 0) table_text(out, choice);
     impossible_text(out, choice);
     answer_text(out, choice, color);
     checked_text(out, choice);

@@ -69,3 +69,12 @@ void st_plan_task_text(st_buf *out, const st_choice *choice) {
                   w->streams == 1 ? "" : "s", w->prompt, w->prompt == 1 ? "" : "s", w->generate,
                   w->streams == 1 ? "" : " each", st_goal_names[choice->goal]);
 }
+
+const char *st_plan_goal_text(enum st_goal goal) {
+    static const char *const texts[] = {
+        [ST_GOAL_LATENCY] = "from handing over to a stream's last token, over its tokens",
+        [ST_GOAL_THROUGHPUT] = "from handing over until all streams have their last token",
+        [ST_GOAL_TTFT] = "from handing over to the first token, mean over the streams",
+    };
+    return texts[goal];
+}

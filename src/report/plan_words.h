@@ -33,4 +33,7 @@ void st_plan_path_text(st_buf *out, const st_choice_row *row);
 /* "3 streams, prompts of 128 tokens, 64 tokens each; for throughput" */
 void st_plan_task_text(st_buf *out, const st_choice *choice);
 
+/* The time that the goal compares: "from handing over to a stream's last token, over its tokens" */
+const char *st_plan_goal_text(enum st_goal goal);
+
 #endif

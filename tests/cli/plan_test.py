@@ -97,14 +97,52 @@ class Plan(support.CommandTest):
         got = self.done_json("plan", "--costs", self.write(table), "--for", "throughput", "-p", 4, "-n", 16)
         self.assertEqual(got["schedules"][0]["schedule"]["streams"], 1)
         self.assertTrue(any("too little memory" in s.get("why", "") for s in got["schedules"]))
-        self.fails_after_table(dict(TABLE, memories=[{"name": "host", "bytes": 4000}]))
 
-    def fails_after_table(self, table):
-        path = os.path.join(self.folder.name, "none.json")
-        result = support.run("plan", "--costs", self.write(table), "-o", path)
+    def nothing_is_possible(self, *words):
+        result = support.run(*words, "--json")
         self.assertEqual(result.returncode, REFUSED)
         self.assertIn(b"no schedule is possible", result.stderr)
+        got = json.loads(result.stdout)
+        self.assertIsNone(got["best"])
+        self.assertFalse(any(s["possible"] for s in got["schedules"]))
+        return got
+
+    def test_no_schedule_is_possible(self):
+        table = self.write(dict(TABLE, memories=[{"name": "host", "bytes": 4000}]))
+        path, page = os.path.join(self.folder.name, "none.json"), os.path.join(self.folder.name, "none.html")
+        for words in ((), ("--json",), ("--format", "md"), ("--html", page), ("-o", path)):
+            result = support.run("plan", "--costs", table, *words)
+            self.assertEqual(result.returncode, REFUSED)
+            self.assertIn(b"no schedule is possible", result.stderr)
+            self.assertIn(b"too little memory", result.stdout)
+            self.assertNotIn(b"tokens/s", result.stdout)  # no table without rows
+        self.assertTrue(os.path.exists(page))
         self.assertFalse(os.path.exists(path))
+        self.nothing_is_possible("plan", "--costs", table)
+
+    def test_the_order_stands_in_the_first_column(self):
+        table = self.write(TABLE)
+        for goal, column, key in (("latency", "ms/token", "latency_ns"), ("throughput", "done ms", "end_ns")):
+            words = ("plan", "--costs", table, "--for", goal, "--streams", 1)
+            text = self.done(*words).decode()
+            self.assertIn(column, text.split("predicted", 1)[1].splitlines()[0])
+            score = self.done_json(*words)["schedules"][0]["predicted"][key]
+            row = text.split("busy\n", 1)[1].split(" %\n", 1)[0]
+            self.assertAlmostEqual(float(row.split()[-7]), score / 1e6, delta=0.006 * score / 1e6)
+            self.assertIn(f"in order of {column}: from handing over", text)
+
+    def test_a_draft_model_is_not_made_up(self):
+        units = [dict(TABLE["units"][0]), dict(TABLE["units"][1], draft_ns=1)]
+        costs = [c for c in TABLE["costs"] if c["unit"] == units[0]["name"]]
+        table = dict(TABLE, units=units, costs=costs, acceptance={"model": 1})
+        path = os.path.join(self.folder.name, "drafts.json")
+        result = support.run("plan", "--costs", self.write(table), "-n", 64, "-o", path)
+        self.assertEqual(result.returncode, 0)
+        with open(path, encoding="utf-8") as file:
+            drafts = json.load(file)["speculation"]
+        self.assertEqual((drafts["draft"], drafts["unit"]), ("model", units[1]["name"]))
+        self.assertNotIn("model", drafts)
+        self.assertIn(b'add "model"', result.stderr)
 
     def test_text_and_markdown(self):
         table = self.write(TABLE)
@@ -126,8 +164,8 @@ class Plan(support.CommandTest):
         got = self.done_json("plan", "--probe", path, "--for", "throughput", "-p", 1)
         self.assertAlmostEqual(got["turn"]["measured"], 0.5, places=5)
         part = self.write({"schema": "stretto-probe/1", "pairs": [two]})
-        whole = [s["why"] for s in self.done_json("plan", "--probe", part)["schedules"] if not s["possible"]]
-        self.assertIn("no cost is known of chunk 2 on cpu:0", whole)
+        whole = self.nothing_is_possible("plan", "--probe", part)["schedules"]
+        self.assertIn("no cost is known of chunk 2 on cpu:0", [s["why"] for s in whole])
 
     def test_examples_of_the_document(self):
         with open(os.path.join(PROJECT, "docs", "PLAN.md"), encoding="utf-8") as file:
@@ -200,8 +238,7 @@ class Plan(support.CommandTest):
         self.done("plan", "--costs", costs)
 
     def test_what_is_too_much_to_simulate(self):
-        got = self.done_json("plan", "--costs", self.large(), "-k", "256", "-p", "100000", "-n", "100000")
-        self.assertIsNone(got["best"])
+        got = self.nothing_is_possible("plan", "--costs", self.large(), "-k", "256", "-p", "100000", "-n", "100000")
         self.assertTrue(any("too many streams, tokens or chunks" in s["why"] for s in got["schedules"]))
 
     def test_interrupted(self):

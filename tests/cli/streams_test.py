@@ -412,6 +412,9 @@ class Schedules(support.CommandTest):
             self.assertIn(result.returncode, (REFUSED, FAILED))
             self.assertEqual(result.stdout, b"")
             self.assertIn(says, result.stderr.decode())
+        del drafts["model"]  # as in a plan from a cost table
+        words, jobs = self.with_schedule(serial)
+        self.fails(REFUSED, *words, stdin=jobs, says=[words[words.index("--schedule") + 1], '"model"', '"speculation"'])
 
     def test_options_beside_a_schedule(self):
         words, jobs = self.with_schedule(SCHEDULES[0])

@@ -33,9 +33,11 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     assert_false(out.failed);
     static const char *const lines[] = {
         "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n\n",
-        "\n  threads of cpu:0+1                    417    417     2.40    2.40      4 100 %\n"
+        "\n  predicted               ms/token tokens/s   each first ms  gap ms     MB  busy\n"
+        "  threads of cpu:0+1          2.40      417    417     2.40    2.40      4 100 %\n"
         "    measured -4 %, first +25 %          400    400     3.00\n",
         "\n    measured -60 ±12 %, first +125 ±2 % 100   0.00     9.00\n",
+        "\n  in order of ms/token: from handing over to a stream's last token, over its\n",
         "\n  one stream staged through the chunks: token, 1, 2, 3, 4, token is a chain:\n",
         "\n  best: threads of cpu:0+1 needs 40 % less time for each token than ",
         "\n  critical path: cpu:0+1 100.0 %, between them 0.0 %\n"
