@@ -220,17 +220,6 @@ static int check(plan_work *w, stretto_error *err) {
     return checked || !rc ? checked : st_fail(err, rc, "%s", why.text);
 }
 
-/* A table by hand is worth more than what is made of it. */
-static int spare_input(const plan_work *w, stretto_error *err) {
-    const char *input = w->o->costs ? w->o->costs : w->o->probe;
-    st_sink *const made[] = {w->schedule_file, w->trace_file, w->page_file};
-    for (size_t i = 0; input && i < sizeof made / sizeof *made; i++) {
-        if (made[i] && st_sink_replaces(made[i], input))
-            return st_fail(err, STRETTO_E_USAGE, "%.200s is read: a result cannot replace it", input);
-    }
-    return STRETTO_OK;
-}
-
 static int plan(plan_work *w, stretto_error *err) {
     set_task(w);
     int rc = w->o->output ? st_sink_open(&w->schedule_file, w->o->output, err) : STRETTO_OK;
@@ -240,7 +229,6 @@ static int plan(plan_work *w, stretto_error *err) {
     st_sink *const sinks[] = {w->schedule_file, w->costs_file, w->trace_file, w->page_file};
     if (!rc) rc = cli_sinks_differ(sinks, sizeof sinks / sizeof *sinks, err);
     if (!rc) rc = check_source(w->o, err);
-    if (!rc) rc = spare_input(w, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = put_costs(w, err); /* whatever happens while the schedules are simulated */
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, w->cx->stop, err);
@@ -291,7 +279,8 @@ static const cli_option plan_table[] = {
      .help = "take this cost table (docs/PLAN.md) in place of measuring"},
     {.name = "probe", .kind = CLI_FILE, .at = AT(probe), .value = "FILE",
      .help = "take what stretto probe --json wrote in place of measuring"},
-    {.name = "save-costs", .kind = CLI_TARGET, .at = AT(save_costs), .value = "FILE", .help = "write the cost table"},
+    {.name = "save-costs", .kind = CLI_TARGET, .may_replace = "costs", .at = AT(save_costs), .value = "FILE",
+     .help = "write the cost table"},
     {.name = "output", .letter = 'o', .kind = CLI_TARGET, .at = AT(output), .value = "FILE",
      .help = "write the best schedule, for stretto run --schedule FILE"},
     {.name = "html", .kind = CLI_TARGET, .at = AT(html), .value = "FILE",

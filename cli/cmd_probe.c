@@ -277,7 +277,8 @@ static int probe_job(cli *cx, const probe_options *given, stretto_error *err) {
     if (!rc) rc = cli_job_apply(&job, &cmd_probe, given->job, &all, err);
     if (!rc) rc = apply_words(cx, &all, err);
     if (!rc) {
-        rc = probe_with(cx, &all, err);
+        rc = cli_spare_inputs(&cmd_probe, &all, err);
+        if (!rc) rc = probe_with(cx, &all, err);
         if (rc == STRETTO_E_USAGE && cx->argc == 3) {
             st_fail_prefix(err, cli_shown_path(given->job));
             rc = err->code = STRETTO_E_INPUT;
@@ -332,7 +333,8 @@ static const cli_option probe_table[] = {
      .help = "write the report as a page that any browser shows: verdict, pictures of all rounds, and the data"},
     {.name = "trace", .kind = CLI_TARGET, .at = AT(trace), .value = "FILE",
      .help = "write what ran when, for Perfetto (ui.perfetto.dev) or chrome://tracing"},
-    {.name = "write-job", .kind = CLI_TARGET, .not_in_job = true, .at = AT(write_job), .value = "FILE",
+    {.name = "write-job", .kind = CLI_TARGET, .may_replace = "JOB.json", .not_in_job = true,
+     .at = AT(write_job), .value = "FILE",
      .help = "write a job file that repeats this probe, elsewhere too"},
     SESSION_CHUNKS(probe_options),
     {.name = "units", .kind = CLI_TEXT, .shape = CLI_SHAPE_LIST, .at = SESSION_FIELD(probe_options, units), .value = "UNITS",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The stretto command: finds the subcommand, gives it its options, and turns its outcome into an exit status. */
 #include "option.h"
+#include "outputs.h"
 
 #include "base/error.h"
 
@@ -111,7 +112,8 @@ static int run_command(cli *cx, const cli_command *command, int argc, char **arg
         cli_help_command(&text, command);
         rc = print_text(cx, &text, err);
     } else if (!rc) {
-        rc = command->run(cx, options, err);
+        rc = cli_spare_inputs(command, options, err);
+        if (!rc) rc = command->run(cx, options, err);
     }
     free(options);
     return rc;

@@ -45,12 +45,13 @@ typedef struct cli_option {
     bool not_in_job;  /* no key of job files */
     enum cli_kind kind;
     enum cli_shape shape;
-    size_t at;           /* offset of its field in the command's options */
-    const char *value;   /* "MODEL": what help calls the value; NULL for a flag */
-    const char *choices; /* "f16|f32" */
-    const char *preset;  /* text parsed before the command line, shown as the default; NULL leaves the field zero */
-    double least, most;  /* of a count or number; most = 0: no limit */
-    bool above;          /* a number must be more than least */
+    size_t at;               /* offset of its field in the command's options */
+    const char *value;       /* "MODEL": what help calls the value; NULL for a flag */
+    const char *choices;     /* "f16|f32" */
+    const char *preset;      /* text parsed before the command line, shown as the default; NULL leaves the field zero */
+    double least, most;      /* of a count or number; most = 0: no limit */
+    bool above;              /* a number must be more than least */
+    const char *may_replace; /* of a file to write: the option whose file it may be, though that is read */
     const char *help;
 } cli_option;
 

@@ -2,14 +2,60 @@
 #include "outputs.h"
 
 #include "base/error.h"
+#include "input.h"
+#include "resolve.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define WIDTH 80
+
+/* ---- what is read ---- */
+
+static const char *text_of(const cli_option *o, const void *options) {
+    return *(const char *const *)((const char *)options + o->at);
+}
+
+/* Whether the option reads a file, which one, and that it is one whose place another could take. */
+static bool reads(const cli_option *o, const void *options, struct stat *out) {
+    char path[PATH_MAX];
+    const char *name = o->kind == CLI_FILE || o->kind == CLI_MODEL ? text_of(o, options) : NULL;
+    if (!name) return false;
+    if (o->kind == CLI_FILE && strcmp(name, "-") == 0) return fstat(STDIN_FILENO, out) == 0 && S_ISREG(out->st_mode);
+    if (o->kind == CLI_MODEL) {
+        if (cli_resolve_model(name, path, sizeof path, NULL)) return false;
+        name = path;
+    }
+    return stat(name, out) == 0 && S_ISREG(out->st_mode);
+}
+
+static int spare(const cli_option *target, const cli_option *inputs, const void *options, stretto_error *err) {
+    struct stat written, read;
+    const char *name = target->kind == CLI_TARGET ? text_of(target, options) : NULL;
+    if (!name || stat(name, &written) != 0) return STRETTO_OK;
+    for (const cli_option *o = inputs; o && o->name; o++) {
+        if (target->may_replace && strcmp(target->may_replace, o->name) == 0) continue;
+        if (!reads(o, options, &read) || read.st_dev != written.st_dev || read.st_ino != written.st_ino) continue;
+        return st_fail(err, STRETTO_E_USAGE, "%.200s is read: a result cannot replace it (--%s)",
+                       cli_shown_path(text_of(o, options)), target->name);
+    }
+    return STRETTO_OK;
+}
+
+int cli_spare_inputs(const cli_command *command, const void *options, stretto_error *err) {
+    int rc = STRETTO_OK;
+    for (const cli_option *o = command->options; o->name && !rc; o++) {
+        rc = spare(o, command->options, options, err);
+        if (!rc) rc = spare(o, command->operands, options, err);
+    }
+    return rc;
+}
+
+/* ---- what is written ---- */
 
 int cli_make_folders(const char *folder, stretto_error *err) {
     char path[PATH_MAX];

@@ -4,7 +4,7 @@
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
 
-#include "cli.h"
+#include "option.h"
 #include "report/sink.h"
 
 #define OUTPUTS_MAX 8
@@ -21,6 +21,10 @@ int cli_make_folders(const char *folder, stretto_error *err);
  * returned. */
 int cli_outputs_open(cli_outputs *outputs, unsigned i, const char *folder, const char *name, const char *file,
                      stretto_error *err);
+
+/* STRETTO_E_USAGE where a file that the options are to write is one that they are to read, or the model's: a result
+ * would take its place. */
+int cli_spare_inputs(const cli_command *command, const void *options, stretto_error *err);
 
 /* STRETTO_E_USAGE where two of n sinks, just opened, are of one file. NULL sinks are fine. */
 int cli_sinks_differ(st_sink *const *sinks, unsigned n, stretto_error *err);

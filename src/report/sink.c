@@ -93,12 +93,6 @@ bool st_sink_same(const st_sink *a, const st_sink *b) {
     return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-bool st_sink_replaces(const st_sink *sink, const char *path) {
-    struct stat x, y;
-    if (!*sink->temp || stat(sink->target, &x) != 0 || stat(path, &y) != 0) return false;
-    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 void st_sink_close(st_sink *sink) {
     if (!sink) return;
     if (sink->fd >= 0) close(sink->fd);

@@ -26,9 +26,6 @@ const char *st_sink_path(const st_sink *sink);
 /* Whether both would replace the same file; devices and pipes take what several write. */
 bool st_sink_same(const st_sink *a, const st_sink *b);
 
-/* Whether path is the file that would be replaced. */
-bool st_sink_replaces(const st_sink *sink, const char *path);
-
 /* Removes what is temporary. NULL is fine. */
 void st_sink_close(st_sink *sink);
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """plan: the decision from a table by hand, from a probe, and measured; the files that it writes."""
 
+import filecmp
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -210,6 +212,16 @@ class Plan(support.CommandTest):
             self.assertEqual(json.load(file), TABLE)
         self.done("plan", "--costs", table, "--save-costs", table)
         self.done("plan", "--costs", table)
+        self.fails(USAGE, "plan", "--probe", table, "--save-costs", table, says=[table, "is read"])
+        model = os.path.join(self.folder.name, "model.gguf")
+        shutil.copy(LLAMA, model)
+        for option in ("-o", "--html", "--trace", "--save-costs"):
+            self.fails(USAGE, "plan", "-m", model, option, model, says=[model, "is read"])
+        for option in ("--html", "--trace", "--write-job"):
+            self.fails(USAGE, "probe", "-m", model, option, model, says=[model, "is read"])
+        job = self.write({"schema": "stretto-job/1", "command": "probe", "model": model, "html": model}, "job.json")
+        self.fails(REFUSED, "probe", job, says=[model, "is read"])
+        self.assertTrue(filecmp.cmp(LLAMA, model, shallow=False))
 
     def large(self):
         """64 chunks on 16 units."""

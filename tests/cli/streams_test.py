@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -329,6 +330,28 @@ class Schedules(support.CommandTest):
         self.assertEqual(result.returncode, FAILED)
         self.assertIn(b"/nowhere/x.json", result.stderr)
         self.assertEqual(result.stdout, b"")
+
+    def test_a_summary_does_not_replace_what_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = {name: os.path.join(folder, name) for name in ("model.gguf", "jobs.jsonl", "plan.json")}
+            shutil.copy(LLAMA, files["model.gguf"])
+            with open(files["jobs.jsonl"], "w", encoding="utf-8") as file:
+                file.write(lines(prompts(1)))
+            with open(files["plan.json"], "w", encoding="utf-8") as file:
+                json.dump(schedule("serial", [A] * 4), file)
+            link = os.path.join(folder, "link")
+            os.symlink(files["model.gguf"], link)
+            before = {path: open(path, "rb").read() for path in files.values()}
+            words = ["run", "-m", files["model.gguf"], "--schedule", files["plan.json"], "--prompts"]
+            for path in (*files.values(), link):
+                self.fails(USAGE, *words, files["jobs.jsonl"], "--summary", path, says="is read: a result cannot replace it")
+            with open(files["jobs.jsonl"], "rb") as file:
+                command = [STRETTO, *words, "-", "--summary", files["jobs.jsonl"]]
+                result = subprocess.run(command, stdin=file, capture_output=True, timeout=60, check=False)
+            self.assertEqual(result.returncode, USAGE)
+            self.assertIn(b"standard input is read", result.stderr)
+            self.assertEqual({path: open(path, "rb").read() for path in files.values()}, before)
+            self.done(*words, files["jobs.jsonl"], "--summary", os.path.join(folder, "summary.json"))
 
     def test_auto(self):
         jobs = lines(prompts(6))
