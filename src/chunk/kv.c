@@ -5,7 +5,6 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static uint64_t whole_blocks(uint64_t positions) {
     return (positions + ST_ATTN_BLOCK - 1) / ST_ATTN_BLOCK * ST_ATTN_BLOCK;
@@ -86,18 +85,6 @@ void st_kv_free(st_kv *kv) {
 
 void st_kv_borrow(st_kv *kv, uint32_t layer, const st_kv *from) {
     kv->visible[layer] = from->visible[layer];
-}
-
-void st_kv_reset(st_kv *kv, uint32_t positions) {
-    for (uint32_t i = kv->span.first; i <= kv->span.last; i++) {
-        const st_kv_layer *own = &kv->own[i - kv->span.first];
-        uint64_t slots = whole_blocks(positions) < own->capacity ? whole_blocks(positions) : own->capacity;
-        size_t used = own->capacity ? own->head_bytes / own->capacity * slots : 0;
-        for (uint32_t head = 0; head < kv->model->layers[i].n_kv_heads && used; head++) {
-            memset(own->k + head * own->head_bytes, 0, used);
-            memset(own->v + head * own->head_bytes, 0, used);
-        }
-    }
 }
 
 uint64_t st_kv_read_bytes(const st_model *model, st_span span, enum st_kv_type type, uint32_t pos) {

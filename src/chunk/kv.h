@@ -37,7 +37,4 @@ void st_kv_borrow(st_kv *kv, uint32_t layer, const st_kv *from);
 /* Bytes of keys and values that a token at position `pos` reads in layers first..last. */
 uint64_t st_kv_read_bytes(const st_model *model, st_span span, enum st_kv_type type, uint32_t pos);
 
-/* Zeroes the first `positions` positions, all that were ever stored: bit-equal to a fresh one. */
-void st_kv_reset(st_kv *kv, uint32_t positions);
-
 #endif

@@ -66,6 +66,5 @@ int st_stream_truncate(st_stream *s, uint32_t n, stretto_error *err) {
 }
 
 void st_stream_reset(st_stream *s) {
-    for (uint32_t i = 0; i < s->n_chunks; i++) st_kv_reset(s->kv[i], s->n_stored);
     s->n_past = s->n_stored = 0;
 }
