@@ -7,9 +7,18 @@ double st_plan_above(double measured, double predicted) {
     return predicted > 0 ? 100 * (measured / predicted - 1) : 0;
 }
 
-/* Whether a ran faster than b, as the goal has it. */
-static bool faster(enum st_goal goal, const st_measured *a, const st_measured *b) {
-    return goal == ST_GOAL_TTFT ? a->ttft_ns < b->ttft_ns : a->tokens_per_s > b->tokens_per_s;
+/* What the goal compares, as far as measured figures have it: of a throughput the time of a token rather than when all
+ * is done. */
+static double measured_score(const st_choice *choice, const st_measured *m) {
+    const double n = choice->workload.generate, rate = m->stream_tokens_per_s;
+    switch (choice->goal) {
+    case ST_GOAL_TTFT:
+        return m->ttft_ns;
+    case ST_GOAL_LATENCY:
+        return n > 1 ? (m->ttft_ns + (n - 1) * (rate > 0 ? 1e9 / rate : INFINITY)) / n : m->ttft_ns;
+    default:
+        return m->tokens_per_s > 0 ? 1e9 / m->tokens_per_s : INFINITY;
+    }
 }
 
 static void count_steps(st_plan_checked *checked, const st_measured *m) {
@@ -31,7 +40,8 @@ st_plan_checked st_plan_check_of(const st_choice *choice) {
         checked.rates += fabs(st_plan_above(m->tokens_per_s, row->result.tokens_per_s)) <= ST_PLAN_CLOSE;
         checked.first += fabs(st_plan_above(m->ttft_ns, row->result.ttft_ns)) <= ST_PLAN_CLOSE;
         count_steps(&checked, m);
-        if (!checked.best || faster(choice->goal, m, &checked.best->measured)) checked.best = row;
+        if (!checked.best || measured_score(choice, m) < measured_score(choice, &checked.best->measured))
+            checked.best = row;
     }
     return checked;
 }

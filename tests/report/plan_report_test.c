@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A choice whose numbers are known, in all its forms. */
 #include "report/plan_support.h"
+#include "report/plan_words.h"
 
 static const char *longest_line(const char *text, size_t *length) {
     const char *longest = text;
@@ -58,6 +59,25 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     st_buf_free(&out);
     st_choice_free(&choice);
     st_costs_free(&costs);
+}
+
+/* The second decodes faster, but its prompt takes so long that tokens come later in the mean; the third has the first
+ * token soonest. */
+static void the_fastest_measured_is_the_goal_s(void **state) {
+    (void)state;
+    static const size_t best[] = {[ST_GOAL_LATENCY] = 0, [ST_GOAL_THROUGHPUT] = 1, [ST_GOAL_TTFT] = 2};
+    for (enum st_goal goal = ST_GOAL_LATENCY; goal <= ST_GOAL_TTFT; goal++) {
+        st_costs costs;
+        st_choice choice;
+        make(&costs, &choice, 1, goal);
+        const double rates[] = {100, 110, 50}, first_ns[] = {10e6, 90e6, 5e6};
+        for (size_t i = 0; i < 3; i++)
+            choice.rows[i].measured = (st_measured){
+                .done = true, .tokens_per_s = rates[i], .stream_tokens_per_s = rates[i], .ttft_ns = first_ns[i]};
+        assert_ptr_equal(st_plan_check_of(&choice).best, &choice.rows[best[goal]]);
+        st_choice_free(&choice);
+        st_costs_free(&costs);
+    }
 }
 
 static void json_has_every_schedule_and_its_reason(void **state) {
@@ -144,6 +164,7 @@ static void a_trace_has_what_was_predicted_and_measured(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_begins_with_the_best_and_ends_with_why),
+        cmocka_unit_test(the_fastest_measured_is_the_goal_s),
         cmocka_unit_test(json_has_every_schedule_and_its_reason),
         cmocka_unit_test(a_bar_in_a_name_ends_no_cell),
         cmocka_unit_test(a_trace_has_what_was_predicted_and_measured),
