@@ -367,6 +367,8 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
     out[0] = '\0';
     if (s->draft != ST_DRAFT_NONE) {
         snprintf(out, size, ": a verification gives %.1f tokens", row->result.accepted);
+    } else if (s->kind == ST_SCHEDULE_HANDOVER && st_row_overlaps(row)) {
+        snprintf(out, size, ": one unit reads prompts while the other decodes");
     } else if (s->kind == ST_SCHEDULE_BATCHED || s->batch > 1) {
         snprintf(out, size, ": a call reads the weights once for %u streams", s->batch);
     } else if (s->kind == ST_SCHEDULE_PLACED && s->pipelined) {

@@ -74,6 +74,16 @@ class Plan(support.CommandTest):
         again = self.done_json("plan", "--costs", self.write(costs), "--for", "throughput", "-p", 4, "-n", 16)
         self.assertEqual(again["schedules"][0]["predicted"], schedule["predicted"])
 
+    def test_a_handover_pays_since_both_units_work(self):
+        table = dict(TABLE, chunks=TABLE["chunks"][:1], units=TABLE["units"][:2])
+        table["costs"] = [
+            {"chunk": "1", "unit": "cpu:0", "decode_ns": 5e6, "prefill_ns": [[64, 6.4e7]]},
+            {"chunk": "1", "unit": "cpu:1", "decode_ns": 1e6, "prefill_ns": [[64, 6.4e8]]},
+        ]
+        got = self.done_json("plan", "--costs", self.write(table), "--for", "throughput", "-k", 4, "-p", 64, "-n", 64)
+        self.assertEqual(got["schedules"][0]["schedule"]["kind"], "handover")
+        self.assertIn(": one unit reads prompts while the other decodes", got["reason"])
+
     def test_costs_that_a_run_would_not_read_are_left_out(self):
         path = os.path.join(self.folder.name, "best.json")
         names = [str(c + 1) for c in range(64)]
