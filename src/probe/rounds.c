@@ -45,14 +45,24 @@ static double width(const st_probe_row *row) {
     return row->one_unit ? fmax(overlap, row->overlap_unit.hi - row->overlap_unit.lo) : overlap;
 }
 
-/* About how many rounds there will be, from the width at the last look. */
+/* How many rounds there is time for, if the others go on to take as much of it as they have; but the least there are.
+ */
+static size_t affordable_rounds(const st_row_run *r) {
+    const uint64_t now = now_ns(r), end = r->plan.end_ns, n = r->row->n_rounds;
+    if (!end || n == 0 || now <= r->begin_ns) return MAX_ROUNDS;
+    const double left = end > now ? (double)(end - now) : 0;
+    const double rounds = (double)n * (1 + left / (double)(now - r->begin_ns));
+    return rounds > ST_PROBE_LEAST_ROUNDS ? (size_t)fmin(rounds, MAX_ROUNDS) : ST_PROBE_LEAST_ROUNDS;
+}
+
+/* About how many rounds there will be, from the width at the last look, and the time. */
 static size_t expected_rounds(const st_row_run *r) {
     if (r->setup->limits.rounds) return r->setup->limits.rounds;
-    if (!r->looked) return r->next_look;
-    double ratio = width(r->row) / precision(r);
+    const double ratio = r->looked ? width(r->row) / precision(r) : 0;
+    const size_t most = affordable_rounds(r);
     size_t rounds = r->next_look;
-    while (rounds < MAX_ROUNDS && (double)rounds < (double)(r->next_look / 2) * ratio * ratio) rounds *= 2;
-    return rounds;
+    while (rounds < most && (double)rounds < (double)(r->next_look / 2) * ratio * ratio) rounds *= 2;
+    return rounds < most ? rounds : most;
 }
 
 static void progress_tell(const st_row_run *r) {

@@ -472,6 +472,22 @@ static void progress_says_how_far_it_is(void **state) {
     rig_close(&r);
 }
 
+/* So noisy that the rule asks for thousands of rounds: there is time for some tens. */
+static void progress_knows_the_time(void **state) {
+    (void)state;
+    rig r;
+    rig_open(&r, (st_mock_options){.seed = 4, .sigma = 0.5}, two, 2, (rig_pair){.a_ns = 5 * MS, .b_ns = 7 * MS});
+    st_probe_progress last = {0};
+    r.setup.progress = keep_progress;
+    r.setup.progress_arg = &last;
+    r.setup.limits.budget_ns = 3000 * (uint64_t)MS;
+    st_probe_row *row = rig_run(&r);
+    assert_int_equal(row->stop, ST_STOP_BUDGET);
+    assert_true(row->n_rounds > 12 && row->n_rounds < 200);
+    assert_int_equal(last.expected, row->n_rounds);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fifo_device_gives_nothing),
@@ -498,6 +514,7 @@ int main(void) {
         cmocka_unit_test(a_job_that_cannot_be_measured_is_named),
         cmocka_unit_test(jobs_that_make_no_sense_are_refused),
         cmocka_unit_test(progress_says_how_far_it_is),
+        cmocka_unit_test(progress_knows_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
