@@ -273,8 +273,8 @@ static const cli_option plan_table[] = {
      .help = "run every possible schedule, and show what was measured beside what was predicted"},
     {.name = "rounds", .letter = 'r', .kind = CLI_COUNT, .at = AT(rounds), .value = "R", .least = 1,
      .most = PLAN_ROUNDS_MOST,
-     .help = "how often --check runs each, in turns (otherwise until the means are known within 6 %, at least 3 times "
-             "and at most 16, or for five minutes)"},
+     .help = "how often --check runs each, in turns (otherwise 4, 8 or 16 times, until the means are known within 6 %, "
+             "or for five minutes)"},
     {.name = "costs", .kind = CLI_FILE, .at = AT(costs), .value = "FILE",
      .help = "take this cost table (docs/PLAN.md) in place of measuring"},
     {.name = "probe", .kind = CLI_FILE, .at = AT(probe), .value = "FILE",

@@ -191,7 +191,7 @@ int plan_check(st_choice *choice, const st_costs *costs, session *s, plan_meter 
                stretto_error *err) {
     check_work w = {.s = s, .choice = choice, .costs = costs, .meter = meter};
     const uint64_t begin = st_now_ns();
-    int rc = plan_rounds_open(&w.rounds, choice->n_possible, err);
+    int rc = plan_rounds_open(&w.rounds, choice->n_possible, rounds == 0, err);
     if (!rc) rc = make_jobs(&w, err);
     while (!rc && another_round(&w, rounds, begin)) rc = one_round(&w, err);
     cli_progress_end(s->cx);

@@ -20,9 +20,9 @@ typedef struct figure {
 
 static const figure rate = {RATES_AT(measured, tokens_per_s), true}, first = {RATES_AT(measured, ttft_ms), false};
 
-int plan_rounds_open(plan_rounds *r, size_t n_rows, stretto_error *err) {
+int plan_rounds_open(plan_rounds *r, size_t n_rows, bool looked, stretto_error *err) {
     size_t n = n_rows * PLAN_ROUNDS_MOST;
-    *r = (plan_rounds){.runs = calloc(n + 1, sizeof *r->runs), .n_rows = n_rows};
+    *r = (plan_rounds){.runs = calloc(n + 1, sizeof *r->runs), .n_rows = n_rows, .looked = looked};
     return r->runs ? STRETTO_OK : st_fail_memory(err, "the runs of a check", n * sizeof *r->runs);
 }
 
@@ -56,11 +56,11 @@ static double margin_of(const plan_rounds *r, size_t row, figure f) {
     times_of(r, row, f, times);
     const double mean = st_mean_unstalled(times, r->n), most = 2 * st_median(times, r->n);
     for (uint32_t i = 0; i < r->n; i++) times[i] = fmin(times[i], most);
-    return r->n > 1 && mean > 0 ? st_mean_margin(times, r->n) / mean : 0;
+    return r->n > 1 && mean > 0 ? st_mean_margin(times, r->n, r->looked ? ST_LEVEL_LOOKS : ST_LEVEL_FIXED) / mean : 0;
 }
 
 bool plan_rounds_enough(const plan_rounds *r, const st_choice *choice) {
-    if (r->n < PLAN_ROUNDS_LEAST) return false;
+    if (r->n < PLAN_ROUNDS_LEAST || (r->n & (r->n - 1)) != 0) return false;
     for (size_t i = 0; i < r->n_rows; i++) {
         if (choice->rows[i].measured.why[0]) continue;
         if (margin_of(r, i, rate) > PLAN_MARGIN || margin_of(r, i, first) > PLAN_MARGIN) return false;

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define LEVEL_FIXED 0.95
-#define LEVEL_LOOKS 0.98
 #define MAX_ROUNDS 10240 /* of the stopping rule: the tenth doubling */
 #define SLEPT_NS 1000000 /* the two clocks are not read at the same instant */
 
@@ -30,7 +28,7 @@ static uint64_t now_ns(const st_row_run *r) {
 
 static st_estimate_options estimate_options(const st_row_run *r) {
     const st_probe_limits *limits = &r->setup->limits;
-    return (st_estimate_options){.level = limits->rounds ? LEVEL_FIXED : LEVEL_LOOKS,
+    return (st_estimate_options){.level = limits->rounds ? ST_LEVEL_FIXED : ST_LEVEL_LOOKS,
                                  .resamples = limits->resamples ? limits->resamples : ST_PROBE_RESAMPLES,
                                  .seed = r->plan.seed};
 }

@@ -48,13 +48,6 @@ static void above_text(st_buf *out, double measured, double predicted, double ma
     st_buf_text(out, "%");
 }
 
-/* Columns of the terminal: bytes that begin a character. */
-static int columns(const char *text) {
-    int n = 0;
-    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
-}
-
 static void measured_text(st_buf *out, const st_choice_row *row) {
     const st_measured *m = &row->measured;
     if (m->why[0]) {
@@ -72,7 +65,8 @@ static void measured_text(st_buf *out, const st_choice_row *row) {
     st_figure_of(all, m->tokens_per_s);
     out->failed |= title.failed;
     if (!title.failed)
-        st_buf_printf(out, "%s %*s %6s %8s\n", title.data, TITLE_WIDTH + 2 + 8 - columns(title.data), all,
+        st_buf_printf(out, "%s %*s %6s %8s\n", title.data,
+                      TITLE_WIDTH + 2 + 8 - (int)st_text_columns(title.data, title.len), all,
                       st_figure_of(each, m->stream_tokens_per_s), st_figure_ms(first, m->ttft_ns));
     st_buf_free(&title);
 }

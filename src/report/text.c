@@ -37,8 +37,7 @@ const char *st_figure_ratio(st_figure out, double value) {
     return out;
 }
 
-/* Columns of the n bytes at text: all but UTF-8 continuation bytes. */
-static size_t columns(const char *text, size_t n) {
+size_t st_text_columns(const char *text, size_t n) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) count += ((unsigned char)text[i] & 0xc0) != 0x80;
     return count;
@@ -48,7 +47,7 @@ void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_
     bool line_empty = true;
     while (*text) {
         text += strspn(text, " ");
-        size_t n = strcspn(text, " "), wide = columns(text, n);
+        size_t n = strcspn(text, " "), wide = st_text_columns(text, n);
         if (n == 0) break;
         if (!line_empty && at + 1 + wide > width) {
             st_buf_printf(out, "\n%*s", (int)indent, "");

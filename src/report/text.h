@@ -28,6 +28,9 @@ void st_text_wrap(st_buf *out, const char *text, size_t at, size_t indent, size_
  * not spoken of. */
 void st_text_host(st_buf *out, const st_host *host, double others);
 
+/* Columns of the n bytes at text: all but UTF-8 continuation bytes. */
+size_t st_text_columns(const char *text, size_t n);
+
 /* Appends text for a cell of a Markdown table, which a bar would end. */
 void st_text_cell(st_buf *out, const char *text);
 

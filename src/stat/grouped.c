@@ -101,5 +101,6 @@ int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, d
 
 double st_grouped_widening(size_t n_groups) {
     if (n_groups < 2) return 1;
-    return sqrt((double)n_groups / (double)(n_groups - 1)) * st_student(n_groups - 1) / ST_NORMAL;
+    const double wider = st_student(n_groups - 1, ST_LEVEL_FIXED) / st_student(SIZE_MAX, ST_LEVEL_FIXED);
+    return sqrt((double)n_groups / (double)(n_groups - 1)) * wider;
 }

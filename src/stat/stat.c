@@ -39,18 +39,21 @@ double st_mean_unstalled(double *x, size_t n) {
     return sum / (double)n;
 }
 
-double st_student(size_t degrees) {
-    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-    if (degrees <= sizeof t / sizeof *t) return t[degrees - 1];
-    return ST_NORMAL * (1 + 1.23 / (double)degrees);
+double st_student(size_t degrees, double level) {
+    enum { LISTED = 10 };
+    static const double fixed[LISTED] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    static const double looks[LISTED] = {31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764};
+    const bool looked = level > ST_LEVEL_FIXED;
+    if (degrees <= LISTED) return (looked ? looks : fixed)[degrees - 1];
+    return looked ? 2.326 * (1 + 1.8 / (double)degrees) : 1.960 * (1 + 1.23 / (double)degrees);
 }
 
-double st_mean_margin(const double *x, size_t n) {
+double st_mean_margin(const double *x, size_t n, double level) {
     double sum = 0, squares = 0;
     if (n < 2) return INFINITY;
     for (size_t i = 0; i < n; i++) sum += x[i];
     for (size_t i = 0; i < n; i++) squares += (x[i] - sum / (double)n) * (x[i] - sum / (double)n);
-    return st_student(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+    return st_student(n - 1, level) * sqrt(squares / (double)(n - 1) / (double)n);
 }
 
 double st_mad(const double *x, size_t n, double center, double *scratch) {

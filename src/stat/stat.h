@@ -29,14 +29,16 @@ double st_median(double *x, size_t n);
  * that much: slow and fast spells weigh as much as they lasted, as in a sum, while a stall says next to nothing. */
 double st_mean_unstalled(double *x, size_t n);
 
-#define ST_NORMAL 1.960 /* the normal distribution's 97.5 % quantile */
+#define ST_LEVEL_FIXED 0.95 /* of an interval of as much as was decided on before it was measured */
+#define ST_LEVEL_LOOKS 0.98 /* of one that is looked at now and then, and called the 95 % one when it suits */
 
-/* Student's t at 97.5 % with so many degrees of freedom, at least 1, to 1 %: ST_NORMAL for very many. */
-double st_student(size_t degrees);
+/* Student's t, which `level` of the distribution with so many degrees of freedom, at least 1, lie within on both sides;
+ * to 1 %. The level is one of those above. SIZE_MAX degrees: the normal distribution's. */
+double st_student(size_t degrees, double level);
 
-/* Half the width of the 95 % interval of the mean of x[n], drawn from a normal distribution (Student 1908). INFINITY
- * when n is below 2. */
-double st_mean_margin(const double *x, size_t n);
+/* Half the width of the interval of the mean of x[n], drawn from a normal distribution (Student 1908), at one of the
+ * levels above. INFINITY when n is below 2. */
+double st_mean_margin(const double *x, size_t n, double level);
 
 /* Median absolute deviation of x[n] from center, n > 0. scratch has room for n. Times 1.4826 it estimates the standard
  * deviation of normal data. */

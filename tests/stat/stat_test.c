@@ -42,16 +42,21 @@ static void a_mean_of_spells_without_stalls(void **state) {
     assert_near(st_mean_unstalled(stalled, 1), 1, 1e-12);
 }
 
-/* R: diff(t.test(c(9, 10, 12, 13))$conf.int) / 2; the values of qt(0.975, c(1, 10, 11, 30, 200)) */
+/* R: diff(t.test(c(9, 10, 12, 13))$conf.int) / 2, and with conf.level = 0.98; qt(0.975, ...) and qt(0.99, ...) */
 static void a_mean_is_known_within_a_margin(void **state) {
     (void)state;
     const double x[] = {9, 10, 12, 13}, same[] = {5, 5, 5};
-    assert_near(st_mean_margin(x, 4), 2.9052, 1e-3);
-    assert_true(st_mean_margin(same, 3) == 0);
-    assert_true(isinf(st_mean_margin(x, 1)));
-    const size_t degrees[] = {1, 10, 11, 30, 200};
-    const double t[] = {12.7062, 2.2281, 2.2010, 2.0423, 1.9719};
-    for (size_t i = 0; i < 5; i++) assert_near(st_student(degrees[i]) / t[i], 1, 0.01);
+    assert_near(st_mean_margin(x, 4, ST_LEVEL_FIXED), 2.9052, 1e-3);
+    assert_true(st_mean_margin(same, 3, ST_LEVEL_FIXED) == 0);
+    assert_true(isinf(st_mean_margin(x, 1, ST_LEVEL_LOOKS)));
+    assert_near(st_mean_margin(x, 4, ST_LEVEL_LOOKS), 4.1452, 1e-3);
+    const size_t degrees[] = {1, 10, 11, 15, 30, 200, SIZE_MAX};
+    const double fixed[] = {12.7062, 2.2281, 2.2010, 2.1314, 2.0423, 1.9719, 1.9600};
+    const double looks[] = {31.8205, 2.7638, 2.7181, 2.6025, 2.4573, 2.3451, 2.3263};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        assert_near(st_student(degrees[i], ST_LEVEL_FIXED) / fixed[i], 1, 0.01);
+        assert_near(st_student(degrees[i], ST_LEVEL_LOOKS) / looks[i], 1, 0.01);
+    }
 }
 
 static void mad_ignores_one_wild_value(void **state) {
