@@ -41,10 +41,12 @@ double st_mean_unstalled(double *x, size_t n) {
 
 double st_student(size_t degrees, double level) {
     enum { LISTED = 10 };
-    static const double fixed[LISTED] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-    static const double looks[LISTED] = {31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764};
+    static const double quantile[2][LISTED] = {
+        {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228},
+        {31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764},
+    };
     const bool looked = level > ST_LEVEL_FIXED;
-    if (degrees <= LISTED) return (looked ? looks : fixed)[degrees - 1];
+    if (degrees <= LISTED) return quantile[looked][degrees - 1];
     return looked ? 2.326 * (1 + 1.8 / (double)degrees) : 1.960 * (1 + 1.23 / (double)degrees);
 }
 
