@@ -36,8 +36,8 @@ typedef struct stretto_chain_options {
 } stretto_chain_options;
 
 /* model must outlive the chain. options: NULL is as good as zeroed; nothing of it is kept. *out: owned by the caller,
- * stretto_chain_close; NULL on failure. STRETTO_OK, STRETTO_E_USAGE (a cut that makes no sense, a unit that does not
- * share memory), STRETTO_E_UNIT, STRETTO_E_MEMORY. */
+ * stretto_chain_close; NULL on failure. STRETTO_OK, STRETTO_E_USAGE (a cut that makes no sense, a unit that is NULL or
+ * does not share memory, an unknown type of KV, a context beyond counting), STRETTO_E_UNIT, STRETTO_E_MEMORY. */
 STRETTO_API int stretto_chain_open(stretto_chain **out, const stretto_model *model,
                                    const stretto_chain_options *options, stretto_error *err);
 STRETTO_API void stretto_chain_close(stretto_chain *chain); /* NULL is fine */

@@ -82,8 +82,9 @@ STRETTO_API int stretto_probe_steps(stretto_probe_result *result, const stretto_
                                     stretto_error *err);
 
 /* Probes two chunks of a chain as a decode step at position 1 has them, where b gets what the chunk before it has just
- * produced. a and b: 0 is the first chunk. on_a, on_b: units to run them on, NULL: where the chain has them. The
- * chain's stream is not touched, but nothing may use the chain meanwhile. Returns as stretto_probe_steps. */
+ * produced. a and b: 0 is the first chunk. on_a, on_b: units to run them on, which share memory; NULL: where the chain
+ * has them. The chain's stream is not touched, but nothing may use the chain meanwhile. Returns as stretto_probe_steps.
+ */
 STRETTO_API int stretto_probe_chunks(stretto_probe_result *result, stretto_chain *chain, size_t a, size_t b,
                                      stretto_unit *on_a, stretto_unit *on_b, const stretto_probe_options *options,
                                      stretto_error *err);

@@ -8,6 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int check_options(const stretto_chain_options *o, stretto_error *err) {
+    if (o->kv_type != STRETTO_KV_F16 && o->kv_type != STRETTO_KV_F32)
+        return st_fail(err, STRETTO_E_USAGE, "KV of type %d, wanted %d (f16) or %d (f32)", (int)o->kv_type,
+                       STRETTO_KV_F16, STRETTO_KV_F32);
+    for (size_t i = 0; i < o->n_units; i++)
+        if (!o->units || !o->units[i]) return st_fail(err, STRETTO_E_USAGE, "unit %zu of %zu is NULL", i, o->n_units);
+    return STRETTO_OK;
+}
+
 /* Public and inner unit of each chunk. */
 static int place(stretto_chain *c, uint32_t n_chunks, st_unit **inner, const stretto_chain_options *o,
                  stretto_error *err) {
@@ -30,7 +39,8 @@ static int open_chain(stretto_chain *c, const stretto_model *model, const strett
     st_span spans[ST_MAX_CHUNKS];
     st_unit *inner[ST_MAX_CHUNKS];
     uint32_t n = 0;
-    int code = st_split_parse(spans, &n, o->chunks, model->model, err);
+    int code = check_options(o, err);
+    if (!code) code = st_split_parse(spans, &n, o->chunks, model->model, err);
     if (!code) code = place(c, n, inner, o, err);
     if (code) return code;
     st_chain_options options = {.model = model->model,

@@ -50,6 +50,11 @@ static void own_info(const st_unit *unit, st_unit_info *info) {
     info->shares_memory = own->shares_memory;
 }
 
+/* What a function of the program's failed with, by its code and reason. */
+static int own_fail(const own_unit *own, int code, const stretto_error *problem, const char *what, stretto_error *err) {
+    return st_fail(err, code, "%s: %s", own->info.name, problem->text[0] ? problem->text : what);
+}
+
 /* ---- queues ---- */
 
 static void queue_free(own_queue *q) {
@@ -75,10 +80,11 @@ static int own_queue_open(st_unit *unit, st_queue **out, stretto_error *err) {
         jobs[i] = (stretto_job){.next = q->free_jobs, .queue = q};
         q->free_jobs = &jobs[i];
     }
-    int code = own->ops.queue_open ? own->ops.queue_open(own->device, &q->handle, err) : STRETTO_OK;
+    stretto_error problem = {0};
+    int code = own->ops.queue_open ? own->ops.queue_open(own->device, &q->handle, &problem) : STRETTO_OK;
     if (code) {
         queue_free(q);
-        return code;
+        return own_fail(own, code, &problem, "no queue could be opened", err);
     }
     *out = &q->queue;
     return STRETTO_OK;
@@ -193,7 +199,7 @@ static int own_submit(st_queue *queue, const st_step *step, st_event *const *dep
     if (!code) return STRETTO_OK;
     job_give_back(job);
     job_landed(q);
-    return st_fail(err, code, "%s: %s", own->info.name, problem.text[0] ? problem.text : "the submission was refused");
+    return own_fail(own, code, &problem, "the submission was refused", err);
 }
 
 /* ---- the unit ---- */

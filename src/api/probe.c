@@ -177,6 +177,9 @@ static int make_step(st_chunk_step **out, const stretto_chain *chain, uint32_t i
     static const int32_t ids[2] = {0, 0}; /* a decode step of token 0 at position 1 */
     st_unit_info info;
     st_unit_info_get(unit->unit, &info);
+    if (!info.shares_memory)
+        return st_fail(err, STRETTO_E_USAGE, "unit %s does not share memory with the host, so %s cannot run there",
+                       info.name, st_chain_chunk(chain->chain, i)->name);
     return st_chunk_step_create(out, chain->chain, i, ids, 2, 1, info.n_threads, err);
 }
 

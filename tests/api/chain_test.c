@@ -256,6 +256,18 @@ static void chains_say_what_is_wrong(void **state) {
     assert_null(chain);
     options.chunks = "0-1,3-3";
     must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "3");
+    options = (stretto_chain_options){.kv_type = (enum stretto_kv_type)7};
+    must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "7");
+    options = (stretto_chain_options){.n_ctx = 1u << 31};
+    must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "2147483648");
+    stretto_unit *units[2] = {NULL, NULL};
+    must(stretto_unit_open_cpu(&units[0], NULL, NULL, &err), &err);
+    options = (stretto_chain_options){.units = units, .n_units = 2};
+    must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "unit 1 of 2 is NULL");
+    options = (stretto_chain_options){.n_units = 1};
+    must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "unit 0 of 1 is NULL");
+    assert_null(chain);
+    stretto_unit_close(units[0]);
     options = (stretto_chain_options){.n_ctx = 4};
     must(stretto_chain_open(&chain, model, &options, &err), &err);
     static const int32_t many[5] = {1, 2, 3, 4, 5}, wrong[2] = {1, 448}, negative = -1;

@@ -4,6 +4,8 @@
 
 #include "device.h"
 
+#include "stretto/probe.h"
+
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -148,6 +150,29 @@ static void an_own_unit_may_fail_in_every_way(void **state) {
     device_free(&d);
 }
 
+static int no_queue(void *arg, void **queue, stretto_error *err) {
+    (void)queue;
+    const char *reason = arg;
+    if (*reason) snprintf(err->text, sizeof err->text, "%s", reason);
+    return STRETTO_E_UNIT;
+}
+
+static void a_queue_that_cannot_be_opened_is_named(void **state) {
+    (void)state;
+    stretto_unit_ops ops = {.queue_open = no_queue, .submit = device_submit};
+    stretto_unit_info info = {.name = "test:0", .kind = "test"};
+    long ns = 1;
+    stretto_step step = sleep_step("nap", &ns);
+    for (int i = 0; i < 2; i++) {
+        stretto_error err = {0};
+        stretto_unit *unit = NULL;
+        must(stretto_unit_open_own(&unit, &ops, &info, i == 0 ? "a bad day" : "", &err), &err);
+        must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_UNIT, &err,
+                  i == 0 ? "test:0: a bad day" : "test:0: no queue could be opened");
+        stretto_unit_close(unit);
+    }
+}
+
 static void nonsense_units_are_refused(void **state) {
     (void)state;
     stretto_error err = {0};
@@ -210,6 +235,11 @@ static void a_chunk_needs_shared_memory(void **state) {
     must(stretto_unit_open_own(&unit, &ops, &info, &d, &err), &err);
     stretto_chain_options options = {.units = &unit, .n_units = 1};
     must_fail(stretto_chain_open(&chain, model, &options, &err), STRETTO_E_USAGE, &err, "far:0");
+    must(stretto_chain_open(&chain, model, NULL, &err), &err);
+    stretto_probe_result result;
+    must_fail(stretto_probe_chunks(&result, chain, 0, 1, NULL, unit, NULL, &err), STRETTO_E_USAGE, &err,
+              "far:0 does not share memory with the host, so chunk2");
+    stretto_chain_close(chain);
     stretto_unit_close(unit);
     stretto_model_close(model);
 }
@@ -222,6 +252,7 @@ int main(void) {
         cmocka_unit_test(too_many_threads_are_fewer_with_a_warning),
         cmocka_unit_test(an_own_unit_gets_steps_and_ends_them),
         cmocka_unit_test(an_own_unit_may_fail_in_every_way),
+        cmocka_unit_test(a_queue_that_cannot_be_opened_is_named),
         cmocka_unit_test(nonsense_units_are_refused),
         cmocka_unit_test(chunks_run_on_own_units_and_give_the_same),
         cmocka_unit_test(a_chunk_needs_shared_memory),
