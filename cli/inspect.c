@@ -43,15 +43,13 @@ static bool is_float(uint32_t type) {
 static json_t *item_json(const st_value *v, uint32_t type, uint64_t i) {
     if (type == ST_V_BOOL) return json_boolean(st_value_int(v, i) != 0);
     if (is_float(type)) return st_json_real(st_value_float(v, i));
-    return json_integer(st_value_int(v, i));
+    int64_t number = st_value_int(v, i);
+    if (type == ST_V_U64 && number < 0) return st_json_real(st_value_float(v, i)); /* beyond JSON's integers here */
+    return json_integer(number);
 }
 
 static json_t *value_json(const st_value *v) {
-    if (v->type == ST_V_STRING) {
-        size_t cursor = 0;
-        st_str s = st_value_next_string(v, &cursor);
-        return cli_json_text(s.data, s.len);
-    }
+    if (v->type == ST_V_STRING) return cli_json_text((const char *)v->data, v->bytes);
     if (v->type != ST_V_ARRAY) return item_json(v, v->type, 0);
     json_t *first = json_array();
     size_t cursor = 0;
@@ -71,9 +69,7 @@ static json_t *metadata_json(const st_gguf *gguf) {
     json_t *all = json_object();
     for (size_t i = 0; i < gguf->n_values; i++) {
         const st_value *v = &gguf->values[i];
-        char key[256];
-        snprintf(key, sizeof key, "%.*s", (int)(v->key.len < 255 ? v->key.len : 255), v->key.data);
-        json_t *text = cli_json_text(key, strlen(key)); /* a key need not be UTF-8 */
+        json_t *text = cli_json_text(v->key.data, v->key.len); /* a key need not be UTF-8 */
         const char *name = json_string_value(text);
         st_json_set(&all, name ? name : "?", value_json(v));
         json_decref(text);

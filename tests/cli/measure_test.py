@@ -7,6 +7,7 @@ import resource
 import re
 import signal
 import statistics
+import struct
 import subprocess
 import tempfile
 import time
@@ -92,6 +93,31 @@ class Inspect(support.CommandTest):
                 (["hidden", "per_layer_inputs", "kv5"], ["logits"]),
             ],
         )
+
+    def test_metadata_are_shown_as_they_are_in_the_file(self):
+        long = "z" * 300  # longer than any name that is used
+        text = 'a "quoted" text'
+        wanted = {"general.architecture": text, "small": -1, f"{long}.a": 1, f"{long}.b": 2}
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+
+            def string(value):
+                return struct.pack("<Q", len(value)) + value.encode()
+
+            def number(kind, value):
+                return struct.pack("<I", {"<Q": 10, "<q": 11}[kind]) + struct.pack(kind, value)
+
+            file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(wanted) + 1))
+            file.write(string("general.architecture") + struct.pack("<I", 8) + string(text))
+            file.write(string("large") + number("<Q", 2**64 - 1) + string("small") + number("<q", -1))
+            file.write(string(f"{long}.a") + number("<Q", 1) + string(f"{long}.b") + number("<Q", 2))
+            file.write(bytes(64))
+            file.flush()
+            got = self.done_json("inspect", file.name, "--metadata")["metadata"]
+            self.assertAlmostEqual(got.pop("large") / 2**64, 1, 9)  # a number that JSON has digits for, not bits
+            self.assertEqual(got, wanted)
+            shown = self.done("inspect", file.name, "--metadata").decode()
+            self.assertIn(f"general.architecture = {json.dumps(text)}\n", shown)
+            self.assertRegex(shown, r"large = 1\.84467\d*e19\n")
 
     def test_unknown_architecture_is_shown_all_the_same(self):
         with tempfile.NamedTemporaryFile(suffix=".gguf") as file, open(LLAMA, "rb") as original:
