@@ -170,6 +170,7 @@ static int run_all(bench_work *w, stretto_error *err) {
     if (!rc && w->o->roofline) rc = roofline_scaling(&w->roof, err);
     if (w->roof.n > 0 && strcmp(format_of(w->o), "csv") != 0) cli_printf(w->cx, w->list.n ? "\n" : "");
     roofline_show(&w->roof, w->cx, format_of(w->o));
+    roofline_warn(&w->roof, &w->cx->log);
     return rc;
 }
 
@@ -266,7 +267,8 @@ const cli_command cmd_bench = {
              "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
              "tests: decode as bytes of weights and KV over time, reading a prompt as multiply-adds over time. "
              "A kernel, a part and a decode test are compared with plain reads or plain arithmetic in turns with "
-             "their own runs, since what the machine gives changes with time. "
+             "their own runs, since what the machine gives changes with time; where these give less than half of the peak, "
+             "because something else takes the cores, a warning says so. "
              "Without a model it measures the kernels of all types. In csv the tests are rows among the others.",
     .options = bench_table,
     .examples = bench_examples,

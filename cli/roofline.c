@@ -74,6 +74,7 @@ static int add_peaks(roofline *roof, const st_unit *unit, const st_peaks *peaks,
 
 /* What kernels are compared with, in turns. */
 typedef struct plain_steps {
+    const st_peaks *peaks;
     const st_step *read;
     st_control *burn[ST_BURNS]; /* owned */
 } plain_steps;
@@ -84,7 +85,7 @@ static void free_plain(plain_steps *plain) {
 
 static int open_plain(plain_steps *plain, const st_kern *kern, const st_peaks *peaks, const st_control *read,
                       stretto_error *err) {
-    *plain = (plain_steps){.read = st_control_step(read)};
+    *plain = (plain_steps){.peaks = peaks, .read = st_control_step(read)};
     int rc = STRETTO_OK;
     for (int what = 0; what < ST_BURNS && !rc; what++)
         rc = st_control_compute(&plain->burn[what], kern, (enum st_burn)what,
@@ -94,9 +95,10 @@ static int open_plain(plain_steps *plain, const st_kern *kern, const st_peaks *p
 }
 
 /* A row of something that was timed in turns with a plain step: `work` is what a run did, `plain_work` what one of the
- * plain step did, in the same. */
+ * plain step did, in the same; `peak` is what that gives at most. */
 static int add_turns(roofline *roof, roof_row *row, const char *per, const st_timing *time, const st_turns *turns,
-                     uint64_t work, uint64_t plain_work, stretto_error *err) {
+                     uint64_t work, uint64_t plain_work, st_peak peak, stretto_error *err) {
+    row->plain_peak = peak.best;
     row->ns = time->median_ns;
     row->per = per;
     row->rate = (double)work / row->ns;
@@ -107,8 +109,8 @@ static int add_turns(roofline *roof, roof_row *row, const char *per, const st_ti
 
 static int time_kernel(roofline *roof, st_kernels *kernels, st_unit *unit, const plain_steps *plain,
                        const st_kern_format *format, uint32_t tokens, stretto_error *err) {
-    const st_step *against =
-        tokens == 1 ? plain->read : st_control_step(plain->burn[format->quantized ? ST_BURN_DOTS : ST_BURN_F32]);
+    const enum st_burn burn = format->quantized ? ST_BURN_DOTS : ST_BURN_F32;
+    const st_step *against = tokens == 1 ? plain->read : st_control_step(plain->burn[burn]);
     st_kernel_time time;
     int rc = st_kernels_time(kernels, unit, format->type, tokens, against, &time, err);
     if (rc) return rc;
@@ -116,9 +118,10 @@ static int time_kernel(roofline *roof, st_kernels *kernels, st_unit *unit, const
     snprintf(name, sizeof name, "%s %s", tokens == 1 ? "matrix-vector" : "matrix-matrix",
              st_type_find(format->type)->name);
     roof_row row = row_of("kernel", name, unit);
-    return tokens == 1 ? add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, against->bytes, err)
+    return tokens == 1 ? add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, against->bytes,
+                                   plain->peaks->read, err)
                        : add_turns(roof, &row, PER_OPERATION, &time.time, &time.turns, time.operations,
-                                   against->operations, err);
+                                   against->operations, plain->peaks->burn[burn], err);
 }
 
 static void note_types(bool *used, const st_model *model) {
@@ -208,7 +211,8 @@ int roofline_parts(roofline *roof, const session *s, stretto_error *err) {
         if (rc) return rc;
         if (time.bytes == 0) continue;
         roof_row row = row_of("part", st_part_name((enum st_part)part), unit);
-        rc = add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, read->bytes, err);
+        rc = add_turns(roof, &row, PER_BYTE, &time.time, &time.turns, time.bytes, read->bytes,
+                       peaks_of(roof, s, unit)->read, err);
         if (rc) return rc;
     }
     return STRETTO_OK;

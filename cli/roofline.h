@@ -18,6 +18,7 @@ typedef struct roof_row {
     double share;    /* of what a plain read gives in turns with a kernel, a part or a decode test, of plain arithmetic
                         in turns with a kernel, else of the unit's peak in the same; 0: there is none to compare with */
     double plain_rate; /* median of the plain step in turns with a kernel or a part; 0: none */
+    double plain_peak; /* what that step gives at most */
 } roof_row;
 
 typedef struct roofline {
@@ -42,6 +43,11 @@ int roofline_read(const roofline *roof, const session *s, double *rate, stretto_
 int roofline_test(roofline *roof, const session *s, const bench_test *test, stretto_error *err);
 /* How many times as fast each peak and test is on more threads than on those it was measured with first. */
 int roofline_scaling(roofline *roof, stretto_error *err);
+
+/* How many of the rows that stand in turns with a plain step (of which there are *compared) say little, since that gave
+ * less than half of the peak: something else took the cores. */
+size_t roofline_disturbed(const roofline *roof, size_t *compared);
+void roofline_warn(const roofline *roof, const st_log *log); /* of such rows, once for all */
 
 /* Writes what has not been written yet; json (nothing here) at the end. */
 void roofline_show(roofline *roof, cli *cx, const char *format);
