@@ -4,7 +4,8 @@
 /* On a worker of the library's: the caller's function does its share. */
 static int run_user(void *arg, const st_worker *worker, stretto_error *err) {
     const stretto_step *user = arg;
-    return user->run(user->arg, worker->id, worker->count, err);
+    stretto_error unheard; /* the reasons of workers but the first */
+    return user->run(user->arg, worker->id, worker->count, err ? err : &unheard);
 }
 
 st_step st_api_step(const stretto_step *user) {

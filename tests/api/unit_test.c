@@ -64,6 +64,23 @@ static void a_step_that_fails_says_why(void **state) {
     stretto_unit_close(unit);
 }
 
+static int fail_everywhere(void *arg, unsigned worker, unsigned n_workers, stretto_error *err) {
+    (void)arg;
+    snprintf(err->text, sizeof err->text, "worker %u of %u", worker, n_workers);
+    return STRETTO_E_INPUT;
+}
+
+static void every_worker_may_say_why(void **state) {
+    (void)state;
+    stretto_unit *unit = NULL;
+    stretto_error err = {0};
+    const stretto_step step = {.name = "odd", .run = fail_everywhere};
+    must(stretto_unit_open_cpu(&unit, NULL, NULL, &err), &err);
+    must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_INPUT, &err, "worker 0 of ");
+    assert_int_equal(stretto_unit_run(unit, &step, NULL, NULL), STRETTO_E_INPUT);
+    stretto_unit_close(unit);
+}
+
 static void wrong_cores_are_named(void **state) {
     (void)state;
     stretto_error err = {0};
@@ -169,6 +186,7 @@ static void a_queue_that_cannot_be_opened_is_named(void **state) {
         must(stretto_unit_open_own(&unit, &ops, &info, i == 0 ? "a bad day" : "", &err), &err);
         must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_UNIT, &err,
                   i == 0 ? "test:0: a bad day" : "test:0: no queue could be opened");
+        assert_int_equal(stretto_unit_run(unit, &step, NULL, NULL), STRETTO_E_UNIT); /* err may be NULL */
         stretto_unit_close(unit);
     }
 }
@@ -248,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cpu_unit_runs_a_step_on_all_its_threads),
         cmocka_unit_test(a_step_that_fails_says_why),
+        cmocka_unit_test(every_worker_may_say_why),
         cmocka_unit_test(wrong_cores_are_named),
         cmocka_unit_test(too_many_threads_are_fewer_with_a_warning),
         cmocka_unit_test(an_own_unit_gets_steps_and_ends_them),
