@@ -100,6 +100,10 @@ static uint32_t largest(const cli_counts *counts) {
     return most;
 }
 
+static bool has_tests(const bench_options *o) {
+    return largest(&o->prompts) > 0 || largest(&o->decodes) > 0;
+}
+
 static int open_threads(bench_work *w, uint32_t threads, stretto_error *err) {
     uint32_t longest =
         largest(&w->o->prompts) > largest(&w->o->decodes) ? largest(&w->o->prompts) : largest(&w->o->decodes);
@@ -156,7 +160,7 @@ static int run_threads(bench_work *w, uint32_t threads, bool first, stretto_erro
     int rc = model ? open_threads(w, threads, err) : open_lanes(w, threads, err);
     if (!rc && w->o->roofline) rc = roofline_lanes(&w->roof, w->cx, &w->s.lanes, w->s.kern, w->s.model, err);
     if (rc || !model) return rc;
-    if (first && !(w->o->roofline && csv)) bench_head(w->cx, format_of(w->o), &w->s);
+    if (first && has_tests(w->o) && !(w->o->roofline && csv)) bench_head(w->cx, format_of(w->o), &w->s);
     if (w->o->roofline) rc = roofline_parts(&w->roof, &w->s, err);
     if (!rc) rc = run_kind(w, &w->o->prompts, false, err);
     return rc ? rc : run_kind(w, &w->o->decodes, true, err);
@@ -194,8 +198,7 @@ static json_t *whole_json(const bench_work *w) {
 static int bench_run(cli *cx, const void *options, stretto_error *err) {
     const bench_options *o = options;
     bench_work w = {.cx = cx, .o = o, .session = o->session};
-    if (largest(&o->prompts) == 0 && largest(&o->decodes) == 0)
-        return st_fail(err, STRETTO_E_USAGE, "nothing to measure: -p and -n are both 0");
+    if (!has_tests(o) && !o->roofline) return st_fail(err, STRETTO_E_USAGE, "nothing to measure: -p and -n are both 0");
     int rc = STRETTO_OK;
     if (o->session.model || o->session.like || !o->roofline) rc = session_open_file(&w.s, cx, &w.session, err);
     if (!rc && w.s.gguf) rc = make_ids(&w, err);

@@ -293,6 +293,14 @@ class Bench(support.CommandTest):
         for row in chunks:
             self.assertAlmostEqual(row["share"] / (row["rate"] / read[row["unit"]]), 1, 6)
 
+    def test_roofline_without_tests(self):
+        words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "0", "--threads", "1"]
+        got = self.done_json(*words)
+        self.assertEqual(got["tests"], [])
+        self.assertEqual({row["kind"] for row in got["roofline"]["rows"]}, {"peak", "kernel", "part"})
+        self.assertNotIn(b"tokens/s", self.done(*words))
+        self.fails(USAGE, "bench", "-m", LLAMA, "-p", "0", "-n", "0", says="nothing to measure")
+
     def test_roofline_forms(self):
         words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "2", "-r", "1", "--threads", "1", "--format"]
         csv = self.done(*words, "csv").decode().splitlines()
