@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/candidates.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MICRO_BATCH 256
-#define CHAIN_SHOWN 8 /* chunks of a chain that are listed; of more, the first and the last */
+#define CHAIN_GAIN 0.02 /* costs that were measured are not known better than that */
+#define CHAIN_SHOWN 8   /* chunks of a chain that are listed; of more, the first and the last */
 
 static void begin(st_schedule *out, const st_costs *costs, enum st_schedule_kind kind, uint32_t streams) {
     *out = (st_schedule){
@@ -36,25 +38,26 @@ void st_candidate_batched(st_schedule *out, const st_costs *costs, uint32_t unit
 
 /* ---- splits ---- */
 
+static bool can_run(const st_costs *costs, uint32_t chunk, uint32_t unit) {
+    return st_costs_curve(costs, chunk, unit, ST_WORK_DECODE)->n > 0;
+}
+
 typedef struct split {
     double longest[ST_PLAN_CHUNKS_MAX + 1];                  /* of the first so many chunks on the units so far */
     uint16_t cut[ST_PLAN_UNITS_MAX][ST_PLAN_CHUNKS_MAX + 1]; /* where the last of these units begins */
 } split;
 
-/* One more unit takes chunks cut..end-1 of the first `end`. */
-static bool split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_t nth, enum st_work work,
+/* One more unit takes chunks cut..end-1 of the first `end`, if it can run all of them. */
+static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_t nth, enum st_work work,
                          uint32_t tokens) {
     double ns[ST_PLAN_CHUNKS_MAX], before[ST_PLAN_CHUNKS_MAX + 1];
-    for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        ns[c] = st_cost_ns(costs, c, unit, work, tokens);
-        if (!(ns[c] > 0)) return false;
-        ns[c] += costs->units[unit].dispatch_ns;
-    }
+    for (uint32_t c = 0; c < costs->n_chunks; c++)
+        ns[c] = st_cost_ns(costs, c, unit, work, tokens) + costs->units[unit].dispatch_ns;
     memcpy(before, s->longest, sizeof before);
     for (uint32_t end = 0; end <= costs->n_chunks; end++) {
         double sum = 0;
         s->longest[end] = -1;
-        for (uint32_t cut = end; cut-- > nth;) { /* each unit before has one chunk at least */
+        for (uint32_t cut = end; cut-- > nth && can_run(costs, cut, unit);) { /* a chunk at least for each before */
             sum += ns[cut];
             if (nth == 0 ? cut > 0 : before[cut] < 0) continue;
             double longest = nth > 0 && before[cut] > sum ? before[cut] : sum;
@@ -63,22 +66,85 @@ static bool split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_
             s->cut[nth][end] = (uint16_t)cut;
         }
     }
-    return true;
 }
 
 bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                         uint32_t tokens) {
-    split s;
-    if (n > costs->n_chunks || n > ST_PLAN_UNITS_MAX) return false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!split_extend(&s, costs, units[i], i, work, tokens)) return false;
-    }
+    split s = {.longest = {0}};
+    if (n == 0 || n > costs->n_chunks || n > ST_PLAN_UNITS_MAX) return false;
+    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens);
+    if (s.longest[costs->n_chunks] < 0) return false;
     begin(out, costs, ST_SCHEDULE_PLACED, 1);
     for (uint32_t i = 0; i < n; i++) add_unit(out, costs, units[i]);
     for (uint32_t i = n, end = costs->n_chunks; i-- > 0;) {
         uint32_t cut = s.cut[i][end];
         for (uint32_t c = cut; c < end; c++) out->chunks[c].unit = i;
         end = cut;
+    }
+    return true;
+}
+
+/* ---- chains ---- */
+
+/* Of the calls of the first so many chunks, the quickest whose last one is on a unit; INFINITY: there is none. */
+typedef struct chain {
+    double ns[ST_PLAN_UNITS_MAX];
+    uint8_t from[ST_PLAN_CHUNKS_MAX][ST_PLAN_UNITS_MAX]; /* where the chunk before ran */
+} chain;
+
+static double way_ns(const st_costs *costs, uint32_t from, uint32_t to, uint32_t tokens) {
+    const st_cost_transfer *t = &costs->transfers[(size_t)from * costs->n_units + to];
+    return from == to ? 0 : t->fixed_ns + t->token_ns * tokens;
+}
+
+static void chain_extend(chain *s, const st_costs *costs, const uint32_t *units, uint32_t n, uint32_t chunk,
+                         const st_candidate_call *call) {
+    double before[ST_PLAN_UNITS_MAX];
+    memcpy(before, s->ns, sizeof before);
+    for (uint32_t to = 0; to < n; to++) {
+        double least = chunk == 0 ? 0 : INFINITY;
+        for (uint32_t from = 0; from < n && chunk > 0; from++) {
+            double ns = before[from] + way_ns(costs, units[from], units[to], call->tokens);
+            if (ns < least) least = ns, s->from[chunk][to] = (uint8_t)from;
+        }
+        double own = st_cost_ns(costs, chunk, units[to], call->work, call->tokens);
+        s->ns[to] = can_run(costs, chunk, units[to]) ? least + own + costs->units[units[to]].dispatch_ns : INFINITY;
+    }
+}
+
+/* The unit of units[n] on which the quickest call ends, and whether that is quicker than on any one of them alone. */
+static bool chain_end(const chain *s, const st_costs *costs, const uint32_t *units, uint32_t n,
+                      const st_candidate_call *call, uint32_t *last) {
+    double least = INFINITY, alone = INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        double choose = st_cost_choose_ns(costs, units[i]), own = choose;
+        if (s->ns[i] + choose < least) least = s->ns[i] + choose, *last = i;
+        for (uint32_t c = 0; c < costs->n_chunks; c++)
+            own += can_run(costs, c, units[i])
+                       ? st_cost_ns(costs, c, units[i], call->work, call->tokens) + costs->units[units[i]].dispatch_ns
+                       : INFINITY;
+        if (own < alone) alone = own;
+    }
+    return least < INFINITY && least < alone * (1 - CHAIN_GAIN);
+}
+
+bool st_candidate_chain(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                        st_candidate_call call) {
+    chain s;
+    uint32_t place[ST_PLAN_CHUNKS_MAX], number[ST_PLAN_UNITS_MAX], at = 0;
+    if (n > ST_PLAN_UNITS_MAX) return false;
+    for (uint32_t c = 0; c < costs->n_chunks; c++) chain_extend(&s, costs, units, n, c, &call);
+    if (!chain_end(&s, costs, units, n, &call, &at)) return false;
+    for (uint32_t c = costs->n_chunks; c-- > 0; at = c > 0 ? s.from[c][at] : 0) place[c] = at;
+    begin(out, costs, ST_SCHEDULE_PLACED, 1);
+    memset(number, 0xff, sizeof number);
+    for (uint32_t c = 0; c < costs->n_chunks; c++) {
+        uint32_t *own = &number[place[c]];
+        if (*own == UINT32_MAX) {
+            *own = out->n_units;
+            add_unit(out, costs, units[place[c]]);
+        }
+        out->chunks[c].unit = *own;
     }
     return true;
 }

@@ -14,9 +14,21 @@ void st_candidate_batched(st_schedule *out, const st_costs *costs, uint32_t unit
 
 /* Neighbouring chunks on each of units[n] in this order, so that the longest stage of a call of `tokens` is as short as
  * can be (dynamic programming over the places of the cuts); placed, one stream. False when there are fewer chunks than
- * units, or a chunk's cost is not known. */
+ * units, or no cuts give each chunk to a unit that can run it. */
 bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                         uint32_t tokens);
+
+/* What one call is. */
+typedef struct st_candidate_call {
+    enum st_work work;
+    uint32_t tokens;
+} st_candidate_call;
+
+/* Each chunk on that of units[n] with which one such call, from chunk to chunk with the way between units, is over
+ * soonest (dynamic programming over the chunks); placed, one stream. Some of the units may have nothing to do. False
+ * when that is all on one unit or hardly quicker than there, or when a chunk runs on none of them. */
+bool st_candidate_chain(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                        st_candidate_call call);
 
 /* Makes a split schedule one of several streams in flight, so many in a call. */
 void st_candidate_stage(st_schedule *schedule, uint32_t streams, uint32_t batch);

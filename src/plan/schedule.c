@@ -246,7 +246,9 @@ static void title_main(st_buf *out, const st_schedule *s) {
 void st_schedule_title(st_buf *out, const st_schedule *s) {
     title_main(out, s);
     if (s->streams > 1) st_buf_printf(out, ", %u streams", s->streams);
-    if (s->streams > 1 && s->batch > 1 && s->batch < s->streams) st_buf_printf(out, ", %u in a call", s->batch);
+    bool some =
+        s->batch < s->streams || s->kind == ST_SCHEDULE_STAGED; /* the others would not be called so otherwise */
+    if (s->streams > 1 && s->batch > 1 && some) st_buf_printf(out, ", %u in a call", s->batch);
     if (s->pipelined) st_buf_printf(out, ", prompts in micro-batches of %u", s->micro_batch);
     if (s->draft == ST_DRAFT_LOOKUP) st_buf_printf(out, ", drafts of %u by lookup", s->longest_draft);
     if (s->draft == ST_DRAFT_MODEL)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The decision on small tables whose answer is known. */
-#include "plan/choose.h"
-#include "support.h"
+#include "choosing.h"
 
 /* Two cores as units of their own and as one of both; chunks of 1000 on one core, `joined` on both. */
 static void table_of_a_machine(st_costs *costs, uint32_t n_chunks, double joined) {
@@ -14,23 +13,6 @@ static void table_of_a_machine(st_costs *costs, uint32_t n_chunks, double joined
         costs->units[u].n_threads = 1;
     }
     costs->units[2].n_threads = 2;
-}
-
-static st_choice choose(const st_costs *costs, st_workload workload, enum st_goal goal) {
-    st_choice out;
-    stretto_error err = {0};
-    if (st_choose(&out, costs, &workload, goal, 1, NULL, &err)) fail_msg("%s", err.text);
-    for (size_t i = 1; i < out.n_possible; i++) assert_true(out.rows[i - 1].score <= out.rows[i].score);
-    for (size_t i = out.n_possible; i < out.n_rows; i++) assert_true(out.rows[i].why[0] != '\0');
-    return out;
-}
-
-static const st_choice_row *row_named(const st_choice *choice, const char *title) {
-    for (size_t i = 0; i < choice->n_rows; i++) {
-        if (strncmp(choice->rows[i].title, title, strlen(title)) == 0) return &choice->rows[i];
-    }
-    fail_msg("no row %s", title);
-    return NULL;
 }
 
 static void one_stream_wants_the_fastest_unit(void **state) {
@@ -169,10 +151,18 @@ static void what_does_not_fit_into_memory_is_not_chosen(void **state) {
     st_choice choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT); /* 200, and 200 a stream: 1000 */
     assert_true(choice.n_possible > 3);
     st_choice_free(&choice);
-    costs.memories[0].bytes = 999; /* one at a time still fits */
+    costs.memories[0].bytes = 999; /* three at a time still fit */
+    choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT);
+    assert_non_null(strstr(row_named(&choice, "in one call on u2, 4 streams")->why, "too little memory"));
+    const st_choice_row *fewer = row_named(&choice, "in one call on u2, 3 streams");
+    assert_true(fewer->possible);
+    assert_int_equal(fewer->result.memory_bytes, 800);
+    const st_choice_row *halves = row_named(&choice, "the whole model on u0 and u1, 3 streams, 2 in a call");
+    assert_true(halves->possible);
+    st_choice_free(&choice);
+    costs.memories[0].bytes = 599; /* one at a time */
     choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT);
     assert_string_equal(choice.rows[0].title, "threads of u2");
-    assert_non_null(strstr(row_named(&choice, "in one call on u2")->why, "too little memory"));
     st_choice_free(&choice);
     costs.memories[0].bytes = 100;
     choice = choose(&costs, (st_workload){4, 10, 10}, ST_GOAL_THROUGHPUT);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ * The schedules that there are: which units can work at once, and what they can do together. */
+#include "plan/candidates.h"
+#include "plan/choose_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SETS_MAX 64     /* of units that can work at once */
+#define CHOSEN_UNITS 5  /* with more units not all sets are tried, */
+#define PAIRED_UNITS 8  /* and with more not all pairs */
+#define MICRO_BATCH 256 /* as many tokens of a prompt as a call has at most, unless fewer are better */
+#define BESIDE_ROWS 3   /* the best schedules, which are tried with the host's work beside, too */
+
+/* Units that share no core, in the table's order. */
+typedef struct unit_set {
+    uint32_t units[ST_PLAN_UNITS_MAX], n;
+} unit_set;
+
+typedef struct unit_sets {
+    unit_set list[SETS_MAX];
+    uint32_t n;
+} unit_sets;
+
+/* ---- sets of units ---- */
+
+static bool set_add(const chooser *c, unit_set *set, uint32_t unit) {
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (st_costs_share_core(c->costs, set->units[i], unit)) return false;
+    }
+    set->units[set->n++] = unit;
+    return true;
+}
+
+/* All sets of at least two. */
+static void find_all_sets(const chooser *c, unit_sets *sets) {
+    uint32_t n = c->costs->n_units;
+    for (uint32_t chosen = 1; chosen < 1u << n; chosen++) {
+        unit_set set = {.n = 0};
+        bool apart = true;
+        for (uint32_t u = 0; u < n; u++)
+            if (chosen >> u & 1) apart = apart && set_add(c, &set, u);
+        if (apart && set.n > 1) sets->list[sets->n++] = set;
+    }
+}
+
+/* Pairs, and, where more than two fit, as many as fit together. */
+static void find_some_sets(const chooser *c, unit_sets *sets) {
+    uint32_t n = c->costs->n_units;
+    unit_set largest = {.n = 0};
+    for (uint32_t x = 0; x < n; x++) {
+        unit_set all = {{x}, 1};
+        for (uint32_t y = x + 1; y < n; y++) {
+            unit_set pair = {{x}, 1};
+            set_add(c, &all, y);
+            if (n <= PAIRED_UNITS && set_add(c, &pair, y)) sets->list[sets->n++] = pair;
+        }
+        if (all.n > largest.n) largest = all;
+    }
+    if (largest.n > 2 || (n > PAIRED_UNITS && largest.n == 2)) sets->list[sets->n++] = largest;
+}
+
+/* ---- the kinds ---- */
+
+static void reversed(unit_set *set) {
+    for (uint32_t i = 0; i < set->n / 2; i++) {
+        uint32_t other = set->n - 1 - i, unit = set->units[i];
+        set->units[i] = set->units[other];
+        set->units[other] = unit;
+    }
+}
+
+static double longest_stage(const chooser *c, const st_schedule *s, enum st_work work, uint32_t tokens) {
+    double longest = 0, stage = 0;
+    for (uint32_t i = 0; i < s->n_chunks; i++) {
+        uint32_t unit = st_costs_unit(c->costs, s->units[s->chunks[i].unit]);
+        if (i > 0 && s->chunks[i].unit != s->chunks[i - 1].unit) stage = 0;
+        stage += st_cost_ns(c->costs, i, unit, work, tokens);
+        if (stage > longest) longest = stage;
+    }
+    return longest;
+}
+
+/* Places of chunks, for several streams. What lets micro-batches follow each other lets calls of fewer streams do so,
+ * too, and where a call has several that may cost more than it gains. */
+static void add_staged(chooser *c, const st_schedule *places, uint32_t batch) {
+    st_schedule s = *places;
+    st_candidate_stage(&s, c->workload->streams, batch);
+    st_schedule apart = chooser_fitting(c, &s), close = apart;
+    close.pipelined = true;
+    s.pipelined = batch == 1 || chooser_try(c, &close) < chooser_try(c, &apart);
+    chooser_add_new(c, &s);
+}
+
+/* The better of the two orders. */
+static bool split_both_ways(const chooser *c, const unit_set *set, enum st_work work, uint32_t tokens,
+                            st_schedule *out) {
+    unit_set back = *set;
+    st_schedule other;
+    reversed(&back);
+    bool good = st_candidate_split(out, c->costs, set->units, set->n, work, tokens);
+    if (!st_candidate_split(&other, c->costs, back.units, back.n, work, tokens)) return good;
+    if (!good || longest_stage(c, &other, work, tokens) < longest_stage(c, out, work, tokens)) *out = other;
+    return true;
+}
+
+static void add_single_units(chooser *c) {
+    for (uint32_t u = 0; u < c->costs->n_units; u++) {
+        st_schedule s;
+        st_candidate_one(&s, c->costs, u);
+        chooser_add(c, &s);
+    }
+}
+
+static void add_no_split(chooser *c, const unit_set *set, const st_schedule *s) {
+    st_buf title = {0};
+    st_buf_text(&title, "chunks on ");
+    for (uint32_t i = 0; i < set->n; i++)
+        st_buf_printf(&title, "%s%s",
+                      i == 0            ? ""
+                      : i + 1 == set->n ? " and "
+                                        : ", ",
+                      c->costs->units[set->units[i]].name);
+    chooser_add_impossible(c, s, title.failed ? "chunks on several units" : title.data,
+                           "wherever they are cut, a unit has one that it cannot run");
+    st_buf_free(&title);
+}
+
+static void add_splits(chooser *c, const unit_set *set) {
+    st_schedule s;
+    uint32_t k = c->workload->streams, batch = (k + set->n - 1) / set->n;
+    if (split_both_ways(c, set, ST_WORK_DECODE, 1, &s)) {
+        chooser_add(c, &s);
+    } else if (set->n <= c->costs->n_chunks) {
+        st_candidate_one(&s, c->costs, set->units[0]);
+        add_no_split(c, set, &s);
+    }
+    if (split_both_ways(c, set, ST_WORK_PREFILL, 64, &s)) {
+        s.pipelined = true;
+        chooser_add(c, &s);
+    }
+    if (k < 2) return;
+    if (split_both_ways(c, set, ST_WORK_DECODE, 1, &s)) add_staged(c, &s, 1);
+    if (batch > 1 && split_both_ways(c, set, ST_WORK_DECODE, batch, &s)) add_staged(c, &s, batch);
+}
+
+/* Each chunk where the chain of one stream, or a prompt, is over soonest: of units that are good at different chunks,
+ * or cannot run all. */
+static void add_chains(chooser *c, const unit_set *set) {
+    const st_workload *w = c->workload;
+    st_schedule s;
+    uint32_t part = w->prompt < MICRO_BATCH ? w->prompt : MICRO_BATCH, batch = (w->streams + set->n - 1) / set->n;
+    if (st_candidate_chain(&s, c->costs, set->units, set->n, (st_candidate_call){ST_WORK_PREFILL, part})) {
+        s.pipelined = true;
+        chooser_add_new(c, &s);
+    }
+    if (st_candidate_chain(&s, c->costs, set->units, set->n, (st_candidate_call){ST_WORK_DECODE, 1}))
+        chooser_add_new(c, &s);
+    for (uint32_t i = 0; i < 2 && w->streams > 1; i++) {
+        uint32_t rows = i == 0 ? batch : w->streams;
+        if (st_candidate_chain(&s, c->costs, set->units, set->n, (st_candidate_call){ST_WORK_DECODE, rows}))
+            add_staged(c, &s, rows);
+    }
+}
+
+static void add_whole_models(chooser *c, const unit_set *set) {
+    st_schedule s;
+    uint32_t k = c->workload->streams;
+    for (uint32_t i = 0; i < set->n && set->n == 2; i++) {
+        st_candidate_handover(&s, c->costs, set->units[i], set->units[1 - i], k);
+        chooser_add(c, &s);
+    }
+    if (k < 2) return;
+    st_candidate_replicas(&s, c->costs, set->units, set->n, k);
+    chooser_add(c, &s);
+}
+
+static void add_batched(chooser *c) {
+    for (uint32_t u = 0; u < c->costs->n_units && c->workload->streams > 1; u++) {
+        st_schedule s;
+        st_candidate_batched(&s, c->costs, u, c->workload->streams);
+        chooser_add(c, &s);
+    }
+}
+
+/* The best length of a draft on a unit that does not share a core with the draft model's. */
+static void add_drafts_on(chooser *c, uint32_t unit, enum st_draft draft, uint32_t draft_unit) {
+    st_schedule s, best = {0};
+    double least = INFINITY;
+    for (uint32_t longest = 1; longest <= 8; longest *= 2) {
+        st_candidate_one(&s, c->costs, unit);
+        s.draft = draft;
+        s.longest_draft = longest;
+        if (draft == ST_DRAFT_MODEL) {
+            snprintf(s.units[s.n_units], ST_PLAN_NAME, "%s", c->costs->units[draft_unit].name);
+            s.draft_unit = s.n_units++;
+        }
+        double score = chooser_try(c, &s);
+        if (longest > 1 && !(score < least)) continue;
+        least = score;
+        best = s;
+    }
+    chooser_add(c, &best);
+}
+
+static void add_lookup(chooser *c) {
+    st_schedule s;
+    st_candidate_one(&s, c->costs, 0);
+    if (c->costs->acceptance[ST_DRAFT_LOOKUP] < 0) {
+        chooser_add_impossible(
+            c, &s, "drafts by lookup",
+            "how often they are right is not known (--acceptance, or \"acceptance\" of a cost table)");
+        return;
+    }
+    for (uint32_t u = 0; u < c->costs->n_units; u++) add_drafts_on(c, u, ST_DRAFT_LOOKUP, 0);
+}
+
+static void add_draft_models(chooser *c) {
+    uint32_t n_models = 0;
+    for (uint32_t d = 0; d < c->costs->n_units; d++) {
+        if (!(c->costs->units[d].draft_ns > 0)) continue;
+        for (uint32_t u = 0; u < c->costs->n_units; u++) {
+            if (u == d || st_costs_share_core(c->costs, u, d)) continue;
+            n_models++;
+            add_drafts_on(c, u, ST_DRAFT_MODEL, d);
+        }
+    }
+    st_schedule s;
+    st_candidate_one(&s, c->costs, 0);
+    if (n_models == 0)
+        chooser_add_impossible(c, &s, "drafts by a model on another unit",
+                               "no unit has a draft model beside another (\"draft_ns\" of a cost table's units)");
+}
+
+/* What does not exist, and why: never left out in silence. */
+static void add_reasons(chooser *c, const unit_sets *sets) {
+    st_schedule s;
+    st_candidate_one(&s, c->costs, 0);
+    if (sets->n == 0)
+        chooser_add_impossible(c, &s, "several units", "there are no two units that share no core; --units makes some");
+    if (sets->n > 0 && c->costs->n_chunks < 2)
+        chooser_add_impossible(c, &s, "chunks on several units", "there is one chunk; --chunks 4 makes four");
+    if (c->workload->streams > 1) return;
+    st_buf why = {0};
+    st_chain_text(&why, c->costs);
+    st_buf_text(&why, " is a chain: nothing of one stream can run beside it");
+    chooser_add_impossible(c, &s, "one stream staged through the chunks", why.failed ? "a chain" : why.data);
+    st_buf_free(&why);
+    chooser_add_impossible(c, &s, "several streams: staged, batched, replicas",
+                           "there is one stream; --streams 4 makes four");
+}
+
+static bool host_has_work(const st_costs *costs) {
+    bool chooses = false;
+    for (uint32_t u = 0; u < costs->n_units; u++) chooses = chooses || st_cost_choose_ns(costs, u) > 0;
+    return chooses || costs->host.text_ns > 0;
+}
+
+/* The best schedules again, with the host's work beside the next steps. */
+static void add_host_beside(chooser *c) {
+    if (!host_has_work(c->costs)) return;
+    st_schedule best[BESIDE_ROWS];
+    unsigned n = 0;
+    double after = -1;
+    while (n < BESIDE_ROWS) { /* the next best, by score */
+        const st_choice_row *next = NULL;
+        for (size_t i = 0; i < c->out->n_rows; i++) {
+            const st_choice_row *row = &c->out->rows[i];
+            if (row->possible && row->score > after && (!next || row->score < next->score)) next = row;
+        }
+        if (!next) break;
+        after = next->score;
+        if (next->schedule.draft == ST_DRAFT_NONE) best[n++] = next->schedule; /* a draft follows what was verified */
+    }
+    for (unsigned i = 0; i < n; i++) {
+        best[i].host_beside = true;
+        chooser_add(c, &best[i]);
+    }
+}
+
+void chooser_add_all(chooser *c) {
+    unit_sets sets = {.n = 0};
+    if (c->costs->n_units <= CHOSEN_UNITS)
+        find_all_sets(c, &sets);
+    else
+        find_some_sets(c, &sets);
+    add_single_units(c);
+    add_batched(c);
+    for (uint32_t i = 0; i < sets.n; i++) {
+        if (c->costs->n_chunks > 1) add_splits(c, &sets.list[i]);
+        if (c->costs->n_chunks > 1) add_chains(c, &sets.list[i]);
+        add_whole_models(c, &sets.list[i]);
+    }
+    add_lookup(c);
+    add_draft_models(c);
+    add_reasons(c, &sets);
+    add_host_beside(c);
+}
