@@ -176,8 +176,10 @@ class Plan(support.CommandTest):
         got = self.done_json("plan", "--probe", path, "--for", "throughput", "-p", 1)
         self.assertAlmostEqual(got["turn"]["measured"], 0.5, places=5)
         part = self.write({"schema": "stretto-probe/1", "pairs": [two]})
-        whole = self.nothing_is_possible("plan", "--probe", part)["schedules"]
-        self.assertIn("no cost is known of chunk 2 on cpu:0", [s["why"] for s in whole])
+        rows = self.done_json("plan", "--probe", part)["schedules"]
+        self.assertIn("no cost is known of chunk 2 on cpu:0", [s.get("why") for s in rows])
+        places = {tuple(c["unit"] for c in s["schedule"]["chunks"]) for s in rows if s["possible"]}
+        self.assertEqual(places, {("cpu:0", "cpu:1")})  # each chunk where it was measured
 
     def test_examples_of_the_document(self):
         with open(os.path.join(PROJECT, "docs", "PLAN.md"), encoding="utf-8") as file:
