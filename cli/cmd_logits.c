@@ -81,27 +81,31 @@ static json_t *full_json(const float *logits, uint32_t n) {
     return rows;
 }
 
-static void print_row(logits_work *w, uint32_t pos, double margin, const float *logits, const uint32_t *top,
-                      uint32_t n) {
+/* The tokens as the bytes that they stand for, which is what tokenize --pieces shows. */
+static int print_row(logits_work *w, uint32_t pos, double margin, const float *logits, const uint32_t *top, uint32_t n,
+                     stretto_error *err) {
+    st_buf bytes = {0};
+    int rc = STRETTO_OK;
     cli_printf(w->cx, "position %u, margin %.6g\n", pos, margin);
-    for (uint32_t i = 0; i < n; i++) {
-        st_str piece = w->s->tok ? st_tokenizer_piece(w->s->tok, (int32_t)top[i]) : (st_str){"", 0};
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        bytes.len = 0;
+        if (w->s->tok) rc = st_tokenizer_decode(w->s->tok, (int32_t)top[i], true, false, &bytes, err);
+        if (rc) break;
         cli_printf(w->cx, "%8u  %12.6g  ", top[i], (double)logits[top[i]]);
-        cli_quoted(w->cx, piece.data, piece.len);
+        cli_quoted(w->cx, bytes.data ? bytes.data : "", bytes.len);
         cli_printf(w->cx, "\n");
     }
+    st_buf_free(&bytes);
+    return rc;
 }
 
-static int add_row(logits_work *w, uint32_t pos) {
+static int add_row(logits_work *w, uint32_t pos, stretto_error *err) {
     const float *logits = st_chain_logits(w->s->chain);
     uint32_t n_vocab = w->s->model->n_vocab, top[TOP_MAX] = {0};
     uint32_t k = w->options->top ? w->options->top : TOP_DEFAULT;
     uint32_t n = largest(logits, n_vocab, top, k < 2 ? 2 : k);
     double margin = n > 1 ? (double)logits[top[0]] - (double)logits[top[1]] : 0;
-    if (!w->options->json) {
-        print_row(w, pos, margin, logits, top, k < n ? k : n);
-        return STRETTO_OK;
-    }
+    if (!w->options->json) return print_row(w, pos, margin, logits, top, k < n ? k : n, err);
     json_t *row =
         json_pack("{s:i, s:i, s:o}", "position", (int)pos, "argmax", (int)top[0], "margin", st_json_real(margin));
     if (w->options->full) {
@@ -119,7 +123,7 @@ static int forward_rows(logits_work *w, const st_ids *ids, const cli_counts *at,
         if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted at position %u", done);
         uint32_t n = at->items[i] + 1 - done;
         int rc = st_chain_forward(w->s->chain, ids->data + done, n, ST_WANT_LAST, NULL, NULL, err);
-        if (!rc) rc = add_row(w, at->items[i]);
+        if (!rc) rc = add_row(w, at->items[i], err);
         if (rc) return rc;
         done += n;
     }

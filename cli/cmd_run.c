@@ -308,7 +308,7 @@ static const cli_option run_table[] = {
              "pays most here"},
     {.name = "speculate", .kind = CLI_CHOICE, .at = AT(speculate), .value = "HOW", .choices = "none|lookup",
      .preset = "none",
-     .help = "guess tokens from where the last ones stood before in the text, and verify the guess in one pass; the "
+     .help = "none, or lookup: guess tokens from where the last ones stood before in the text, and verify the guess in one pass; the "
              "tokens stay the same, and guessing stops where it does not pay"},
     {.name = "verify", .kind = CLI_FLAG, .at = AT(verify),
      .help = "run each of --prompts once more by itself, and fail if an id differs"},

@@ -76,6 +76,20 @@ static void usage_wrap(st_buf *out, const char *text, size_t indent) {
     }
 }
 
+const cli_word cli_words[] = {
+    {"chunk", "some of a model's layers, one after the other, run as one piece; they are numbered from 1, and the last "
+              "one has the head, which gives the next token"},
+    {"unit", "what runs a chunk: a set of CPU cores, as in cpu:0 or cpu:0-3 (stretto units lists the cores)"},
+    {"overlap", "of two chunks that are started together: 1 where the shorter one costs nothing beside the other, 0 "
+                "where both take as long as one after the other, below 0 where they take longer"},
+    {"prefill", "reading a prompt: many tokens pass through the chunks at once"},
+    {"decode", "generating: one token passes through all chunks before the next one can"},
+    {"stream", "one text that is being generated; several can be, at the same time"},
+    {"schedule", "which chunk of which stream runs when, and on which unit"},
+    {"KV", "keys and values: what a model keeps of the tokens so far, for each stream"},
+    {NULL, NULL},
+};
+
 void cli_help_command(st_buf *out, const cli_command *command) {
     st_buf_printf(out, "stretto %s - %s\n\n", command->name, command->summary);
     for (const char *const *u = command->usages; *u; u++) {
@@ -109,6 +123,12 @@ void cli_help_all(st_buf *out) {
     for (const cli_command *const *c = cli_commands; *c; c++) {
         st_buf_printf(out, "  %-12s", (*c)->name);
         st_text_wrap(out, (*c)->summary, 14, 14, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    st_buf_text(out, "\nwords:\n");
+    for (const cli_word *w = cli_words; w->word; w++) {
+        st_buf_printf(out, "  %-12s", w->word);
+        st_text_wrap(out, w->meaning, 14, 14, WIDTH);
         st_buf_text(out, "\n");
     }
     st_buf_text(out, "\nexamples:\n"

@@ -21,9 +21,14 @@ int cli_like_parse(cli *cx, const char *like, const char *type, const char *scal
     *synth = (st_synth_options){
         .like = like, .seed = 1, .log = &cx->log, .progress = show_progress, .progress_arg = cx, .stop = cx->stop};
     int found = st_type_by_name(type);
-    if (found < 0)
-        return st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are q4_0, q4_1, q4_k, q8_0, f16, ...",
-                       type);
+    if (found < 0) {
+        st_buf names = {0};
+        st_synth_types_text(&names);
+        int rc = st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are %s", type,
+                         names.failed ? "others" : names.data);
+        st_buf_free(&names);
+        return rc;
+    }
     synth->type = (uint32_t)found;
     return st_synth_scale_parse(scale, &synth->scale_num, &synth->scale_den, err);
 }

@@ -14,7 +14,8 @@
      "smollm2-135m, gemma3-270m, gemma3-1b, gemma4-e2b, gemma4-e4b, llama-3.2-1b, qwen3-0.6b"}
 #define LIKE_DETAILS(type_offset, scale_offset) \
     {.name = "type", .kind = CLI_TEXT, .at = (type_offset), .value = "TYPE", .preset = "q4_0", \
-     .help = "type of the synthetic matrices: q4_0, q4_1, q4_k, q8_0, f16, ..."}, \
+     .help = "type of the synthetic matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k to q6_k, iq4_nl or " \
+             "iq4_xs"}, \
         {.name = "scale", .kind = CLI_TEXT, .at = (scale_offset), .value = "1/8", .preset = "1", \
          .help = "shrink the synthetic widths and vocabulary; the number of layers stays"}
 /* clang-format on */

@@ -131,5 +131,11 @@ void cli_man_all(st_buf *out, const char *date) {
         roff(out, (*c)->summary);
         st_buf_text(out, "\n");
     }
+    st_buf_text(out, ".SH WORDS\n");
+    for (const cli_word *w = cli_words; w->word; w++) {
+        st_buf_printf(out, ".TP\n\\fB%s\\fR\n", w->word);
+        roff(out, w->meaning);
+        st_buf_text(out, "\n");
+    }
     man_tail(out);
 }

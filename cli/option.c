@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 48 /* of one command; checked when it is parsed */
+#define OPTIONS_MAX 48      /* of one command; checked when it is parsed */
+#define CHOICES_MAX 16      /* words that are named when another one was given */
+#define CHOICES_LONGEST 160 /* characters of all of them */
 
 const cli_command *cli_command_find(const char *name) {
     for (const cli_command *const *c = cli_commands; *c; c++) {
@@ -116,14 +118,30 @@ static int set_counts(const cli_option *o, const char *text, cli_counts *field, 
     }
 }
 
+/* The choices, as in "a, b or c", and the one that the text may have been meant to be. */
+static int bad_choice(const cli_option *o, const char *text, stretto_error *err) {
+    char words[CHOICES_LONGEST], wanted[CHOICES_LONGEST * 2] = "", name[64];
+    const char *list[CHOICES_MAX + 1];
+    size_t n = 0, at = 0;
+    snprintf(words, sizeof words, "%s", o->choices);
+    for (char *rest = words, *word; n < CHOICES_MAX && (word = strsep(&rest, "|"));) list[n++] = word;
+    list[n] = NULL;
+    for (size_t i = 0; i < n && at < sizeof wanted; i++)
+        at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s",
+                               i == 0      ? ""
+                               : i + 1 < n ? ", "
+                                           : " or ",
+                               list[i]);
+    const char *near = st_nearest(text, list);
+    option_spelling(o, name, sizeof name);
+    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.80s\"%s%s%s", name, wanted, text,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 static int set_choice(const cli_option *o, const char *text, const char **field, stretto_error *err) {
     lookup l = {.word = text};
     cli_choices(o->choices, lookup_word, &l);
-    if (!l.found) {
-        char wanted[120];
-        snprintf(wanted, sizeof wanted, "one of %s", o->choices);
-        return bad_value(o, text, wanted, err);
-    }
+    if (!l.found) return bad_choice(o, text, err);
     *field = text;
     return STRETTO_OK;
 }

@@ -70,6 +70,11 @@ typedef struct cli_command {
     int (*run)(cli *cx, const void *options, stretto_error *err);
 } cli_command;
 
+typedef struct cli_word {
+    const char *word, *meaning;
+} cli_word;
+
+extern const cli_word cli_words[];              /* what help and output speak of; ended by a NULL word */
 extern const cli_command *const cli_commands[]; /* in the order of help; ended by NULL */
 
 const cli_command *cli_command_find(const char *name);

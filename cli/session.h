@@ -44,9 +44,9 @@ typedef struct session_options {
          .help = "threads of each unit (one a core otherwise)"}
 #define SESSION_MEMORY(T) \
     {.name = "ctx", .letter = 'c', .kind = CLI_COUNT, .at = SESSION_FIELD(T, ctx), .value = "N", .least = 1, \
-     .help = "positions that the context has room for"}, \
+     .help = "positions that the context has room for, a token each (as many as are needed otherwise)"}, \
         {.name = "batch", .letter = 'b', .kind = CLI_COUNT, .at = SESSION_FIELD(T, batch), .value = "N", .least = 1, \
-         .most = 4096, .help = "most tokens that pass through a chunk at once while a prompt is read"}, \
+         .most = 4096, .help = "most tokens that pass through a chunk at once while a prompt is read (256 otherwise, 128 with run --prompts)"}, \
         {.name = "kv-type", .kind = CLI_CHOICE, .at = SESSION_FIELD(T, kv_type), .value = "TYPE", \
          .choices = "f16|f32", \
          .preset = "f16", .help = "number type of the key/value cache: f16 or f32"}

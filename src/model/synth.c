@@ -23,12 +23,19 @@ static int refuse_name(const char *like, stretto_error *err) {
     return code;
 }
 
+void st_synth_types_text(st_buf *out) {
+    const char *gap = "";
+    for (uint32_t t = 0; t < ST_TYPE_COUNT; t++) {
+        if (!st_type_find(t) || !st_type_find(t)->readable) continue;
+        st_buf_printf(out, "%s%s", gap, st_type_find(t)->name);
+        gap = ", ";
+    }
+}
+
 static int refuse_type(uint32_t type, stretto_error *err) {
     const st_type_info *info = st_type_find(type);
     st_buf names = {0};
-    for (uint32_t t = 0; t < ST_TYPE_COUNT; t++)
-        if (st_type_find(t) && st_type_find(t)->readable)
-            st_buf_printf(&names, "%s%s", names.len ? ", " : "", st_type_find(t)->name);
+    st_synth_types_text(&names);
     int code = info ? st_fail(err, STRETTO_E_USAGE, "weights of type %s cannot be made; possible are %s", info->name,
                               names.failed ? "others" : names.data)
                     : st_fail(err, STRETTO_E_USAGE, "there is no weight type number %u; possible are %s", type,

@@ -4,6 +4,7 @@
 #ifndef ST_MODEL_SYNTH_H
 #define ST_MODEL_SYNTH_H
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "gguf/types.h"
 #include "stretto/error.h"
@@ -33,6 +34,9 @@ int st_synth_write(const char *path, const st_synth_options *options, stretto_er
 
 /* The i-th name ("smollm2-135m"), NULL past the last. */
 const char *st_synth_name(size_t i);
+
+/* Appends the types that weights can have: "F32, F16, Q4_0, ...", all of them. */
+void st_synth_types_text(st_buf *out);
 
 /* Reads "1/8" or "1". STRETTO_E_USAGE for anything else, for 0 and for more than 1. */
 int st_synth_scale_parse(const char *text, uint32_t *num, uint32_t *den, stretto_error *err);

@@ -35,8 +35,30 @@ class Help(support.CommandTest):
     def test_overview_names_every_command(self):
         text = self.done("help").decode()
         self.assertEqual(text, self.done("--help").decode())
-        listed = re.findall(r"^  ([a-z]+) +\S", text.split("commands:")[1].split("examples:")[0], re.M)
+        listed = re.findall(r"^  ([a-z]+) +\S", text.split("commands:")[1].split("words:")[0], re.M)
         self.assertEqual(sorted(listed), sorted(COMMANDS))
+
+    def test_overview_and_man_page_say_what_words_mean(self):
+        man = self.done("help", "--man", "stretto").decode()
+        words = re.findall(r"^  (\w+) +\S", self.done("help").decode().split("words:")[1].split("examples:")[0], re.M)
+        for word in ("chunk", "unit", "overlap", "prefill", "decode", "stream", "schedule", "KV"):
+            self.assertIn(word, words)
+            self.assertIn(".TP\n\\fB" + word + "\\fR\n", man)
+
+    def test_help_names_what_an_option_may_be(self):
+        seen = 0
+        script = self.done("help", "--completion", "zsh").decode()
+        for command in COMMANDS:
+            part = re.search(rf"^ +{command}\) _arguments (.*?);;$", script, re.M | re.S).group(1)
+            text = self.done(command, "--help").decode().split("\noptions:\n")[1].split("\nexamples:\n")[0]
+            text = " ".join(text.split())
+            for name, choices in re.findall(r"--([a-z-]+)\[.*\]:[^:]+:\( (.*)\)'", part):
+                about = f" {text}".split(f" --{name} ")[1]
+                for word in choices.split():
+                    with self.subTest(command=command, option=name):
+                        self.assertIn(word, re.split(r" --[a-z]", about)[0])
+                        seen += 1
+        self.assertGreater(seen, 50)
 
     def test_every_command_has_help_with_examples_in_80_columns(self):
         for command in COMMANDS:
@@ -113,7 +135,12 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "run", "--temp", "nan", says=["--temp", "nan"])
         self.fails(USAGE, "run", "--temp", "-1", says="--temp")
         self.fails(USAGE, "run", "--top-p", "1.5", says=["--top-p", "above 0 and up to 1"])
-        self.fails(USAGE, "run", "--kv-type", "f8", says=["--kv-type", "f16|f32", "f8"])
+        self.fails(USAGE, "run", "--kv-type", "f8", says=["--kv-type", "f16 or f32", "f8"])
+        self.fails(USAGE, "bench", "-m", LLAMA, "--format", "jsn", says=["text, md, csv or json", "did you mean json?"])
+        self.fails(USAGE, "probe", "--arrangement", "two-units,proceses", says=["proceses", "did you mean processes?"])
+        self.fails(USAGE, "probe", "--arrangement", "two-unit", says="did you mean two-units?")
+        self.fails(USAGE, "synth", "--like", "smolm2-135m", "-o", "x", says="did you mean smollm2-135m?")
+        self.fails(USAGE, "synth", "--like", "smollm2-135m", "--type", "q9", "-o", "x", says=["q9", "Q5_1", "IQ4_XS"])
         self.fails(USAGE, "run", "--chat=yes", says=["--chat", "no value"])
         self.fails(USAGE, "run", "--seed", "-1", says="--seed")
         self.fails(USAGE, "logits", "--at", "1,,2", says="1,,2")

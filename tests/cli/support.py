@@ -15,6 +15,7 @@ PROJECT = os.environ["STRETTO_PROJECT"]
 PAGES = os.environ["STRETTO_PAGES"]
 GOLDEN = os.path.join(PROJECT, "tests", "golden")
 LLAMA = os.path.join(GOLDEN, "tiny-llama-F32.gguf")
+QWEN = os.path.join(GOLDEN, "tiny-qwen2-F32.gguf")
 GEMMA = os.path.join(GOLDEN, "tiny-gemma3-F32.gguf")
 
 DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130

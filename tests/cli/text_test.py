@@ -7,7 +7,7 @@ import os
 import tempfile
 
 import support
-from support import GEMMA, GOLDEN, LLAMA, REFUSED, USAGE
+from support import GEMMA, GOLDEN, LLAMA, QWEN, REFUSED, USAGE
 
 TINY = ["tiny-llama", "tiny-gemma3"]
 
@@ -144,6 +144,13 @@ class Logits(support.CommandTest):
         self.assertRegex(
             self.done("logits", "-m", LLAMA, "--ids", "-", stdin="1 13").decode(), r"^position 1, margin \d"
         )
+
+    def test_tokens_are_shown_as_the_bytes_that_they_stand_for(self):
+        text = self.done("logits", "-m", QWEN, "--ids", "-", "--top", "256", stdin="1 13").decode()
+        shown = dict(line.split(None, 2)[::2] for line in text.splitlines()[1:])
+        space = self.done("tokenize", "-m", QWEN, "--pieces", "-p", " ").decode().split(None, 1)
+        self.assertIn(space[0], shown)
+        self.assertEqual(shown[space[0]], '" "')
 
     def test_bad_ids(self):
         self.fails(REFUSED, "logits", "-m", LLAMA, "--ids", "-", stdin="1 13\n9x", says=["line 2", "9x"])
