@@ -120,24 +120,33 @@ static int find(contest *c, double goal, double loses, double wins, double *at) 
     return STRETTO_OK;
 }
 
+/* "12 %"; what would round to nothing is still something. */
+static void percent(char out[static 24], double part) {
+    if (part < 0.005)
+        snprintf(out, 24, "less than 1 %%");
+    else
+        snprintf(out, 24, "%.0f %%", 100 * part);
+}
+
 static void tell(st_break_even_result *out, const st_schedule *one, const st_schedule *two, double at_least) {
     st_buf a = {0}, b = {0};
     st_schedule_title(&a, one);
     st_schedule_title(&b, two);
     const char *x = a.failed ? "one unit" : a.data, *y = b.failed ? "both units" : b.data;
+    char by[24];
     switch (out->answer) {
     case ST_BREAK_EVEN_AT:
         snprintf(out->reason, sizeof out->reason, "%.140s beats %.110s from an overlap factor of %.2f on", y, x,
                  out->overlap);
         break;
     case ST_BREAK_EVEN_NEVER:
-        snprintf(out->reason, sizeof out->reason,
-                 "even with perfect overlap %.140s would be %.0f %% slower than %.100s", y,
-                 100 * (1 - out->two_tokens_per_s / out->one_tokens_per_s), x);
+        percent(by, 1 - out->two_tokens_per_s / out->one_tokens_per_s);
+        snprintf(out->reason, sizeof out->reason, "even with perfect overlap %.140s would be %s slower than %.100s", y,
+                 by, x);
         break;
     default:
-        snprintf(out->reason, sizeof out->reason, "%.140s is %.0f %% faster than %.100s even without any overlap", y,
-                 100 * (at_least / out->one_tokens_per_s - 1), x);
+        percent(by, at_least / out->one_tokens_per_s - 1);
+        snprintf(out->reason, sizeof out->reason, "%.140s is %s faster than %.100s even without any overlap", y, by, x);
         break;
     }
     st_buf_free(&a);

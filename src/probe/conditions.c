@@ -78,8 +78,8 @@ static void warn_row(st_buf *warnings, const st_probe_row *row) {
                       row->n_discarded == 1 ? "" : "s", row->n_discarded == 1 ? "was" : "were");
     if (row->n_rounds == 0) return;
     if (row->flags & ST_ROW_NOT_STEADY)
-        st_buf_printf(warnings, "%s: no steady state after %zu runs of warm-up: look for heat or other programs\n",
-                      where, row->n_warm_up);
+        st_buf_printf(warnings, "%s: no steady state after %zu run%s of warm-up: look for heat or other programs\n",
+                      where, row->n_warm_up, row->n_warm_up == 1 ? "" : "s");
     if (row->flags & ST_ROW_SPREAD)
         st_buf_printf(warnings,
                       "%s: the middle half of the runs is spread over more than 50 %% of the median, so there is no "

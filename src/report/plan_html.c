@@ -78,13 +78,18 @@ static void cell_difference(st_buf *out, const char *label, double measured, dou
     st_buf_text(out, "%</td>");
 }
 
-static void table_row(st_buf *out, const st_choice_row *row, size_t at) {
+/* What a goal compares, where it is not among the other columns. */
+static const char *const goal_columns[] = {
+    [ST_GOAL_LATENCY] = "ms/token, predicted", [ST_GOAL_THROUGHPUT] = "done, ms, predicted", [ST_GOAL_TTFT] = NULL};
+
+static void table_row(st_buf *out, const st_choice_row *row, size_t at, enum st_goal goal) {
     const st_sim_result *r = &row->result;
     const st_measured *m = &row->measured;
     st_figure figure;
     st_buf_printf(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\"><a href=\"#schedule%zu\">", at);
     st_html_text(out, row->title);
     st_buf_text(out, "</a></th>");
+    if (goal_columns[goal]) cell(out, goal_columns[goal], st_figure_ms(figure, row->score));
     cell(out, "tokens/s, predicted", st_figure_of(figure, r->tokens_per_s));
     cell(out, "measured", m->done ? st_figure_of(figure, m->tokens_per_s) : "-");
     if (m->done)
@@ -101,16 +106,22 @@ static void table_row(st_buf *out, const st_choice_row *row, size_t at) {
 }
 
 static void table(st_buf *out, const st_choice *choice) {
-    static const char *const columns[] = {
-        "",         "tokens/s, predicted", "measured",  "difference", "first token, ms, predicted",
-        "measured", "difference",          "memory, MB"};
+    const char *const columns[] = {"",
+                                   goal_columns[choice->goal],
+                                   "tokens/s, predicted",
+                                   "measured",
+                                   "difference",
+                                   "first token, ms, predicted",
+                                   "measured",
+                                   "difference",
+                                   "memory, MB"};
     if (choice->n_possible == 0) return;
     st_buf_text(out, "<section class=\"card\">\n<h2>Predicted and measured</h2>\n"
                      "<table class=\"times titled\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", columns[i]);
+        if (columns[i]) st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", columns[i]);
     st_buf_text(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i);
+    for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i, choice->goal);
     st_buf_printf(out,
                   "</tbody></table>\n<p class=\"note\">From best to worst as predicted, by the time %s. tokens/s: all "
                   "tokens but each stream's first, over the time in which any stream decodes; measured: means of time "
@@ -174,6 +185,34 @@ static void impossible(st_buf *out, const st_choice *choice) {
     st_buf_text(out, "</ul>\n</section>\n");
 }
 
+/* What titles, findings and pictures speak of. */
+static void words(st_buf *out) {
+    static const char *const texts[][2] = {
+        {"stream", "one text that is being generated"},
+        {"prefill, decode", "reading a prompt; generating, a token a step"},
+        {"one thread, threads", "all chunks on one unit, one stream after the other"},
+        {"placed", "chunks on several units, one stream after the other"},
+        {"staged", "chunks on several units, several streams in flight"},
+        {"in one call", "all chunks on one unit; all streams share each call, so that weights are read once for all"},
+        {"the whole model on several units", "all chunks on each unit, which has streams of its own"},
+        {"prompts on, decode on", "one unit reads prompts and hands them over to the other, which generates"},
+        {"micro-batches", "parts of a prompt that pass through the chunks one by one"},
+        {"host work beside", "a stream's next step takes its token from the step before, and the host makes text of it "
+                             "meanwhile; otherwise the next step waits for the host"},
+        {"critical path", "the chain of events, each started by the end of the one before, that ends with the last "
+                          "token: what takes part in it decides how long all takes"},
+        {"with steps as they took",
+         "how many are within 10 % when each schedule is simulated with the pace that its own "
+         "steps had; what is off then is the simulation, not the machine's pace"},
+        {"overlap factor", "of two steps that start together: 1 where the shorter one costs nothing beside the other, "
+                           "0 where both take as long as one after the other"},
+    };
+    st_buf_text(out, "<section class=\"card\">\n<h2>Words</h2>\n<dl class=\"facts\">\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        st_buf_printf(out, "<dt>%s</dt><dd>%s</dd>\n", texts[i][0], texts[i][1]);
+    st_buf_text(out, "</dl>\n</section>\n");
+}
+
 static void conditions(st_buf *out, const st_choice *choice, const st_page *page) {
     st_buf text = {0};
     st_buf_text(out, "<section class=\"card\">\n<h2>How it came about</h2>\n"
@@ -206,6 +245,7 @@ void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, c
     table(out, choice);
     for (size_t i = 0; i < choice->n_possible; i++) schedule(out, choice, costs, i);
     impossible(out, choice);
+    words(out);
     conditions(out, choice, &page);
     st_page_end(out, &page, st_plan_json(choice, costs, origin));
     out->failed |= task.failed;

@@ -71,9 +71,10 @@ static void finding(st_buf *out, const st_probe_row *row) {
         const st_interval *in = st_row_decisive(row);
         const char *word = st_overlap_name(row->verdict);
         st_figure value, lo, hi;
-        st_buf_printf(out, "<span class=\"chip %s\">%s</span> %s <span class=\"why\">(%s to %s%s)</span><br>", word,
-                      word, st_figure_ratio(value, in->value), st_figure_ratio(lo, in->lo), st_figure_ratio(hi, in->hi),
-                      row->one_unit ? ", against one queue" : "");
+        st_buf_printf(out,
+                      "<span class=\"chip %s\">%s</span> overlap factor %s <span class=\"why\">(%s to %s%s)</span><br>",
+                      word, word, st_figure_ratio(value, in->value), st_figure_ratio(lo, in->lo),
+                      st_figure_ratio(hi, in->hi), row->one_unit ? ", against one queue" : "");
     }
     st_row_why_text(&why, row);
     st_buf_text(out, "<span class=\"why\">");

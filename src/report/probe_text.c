@@ -73,6 +73,37 @@ static void table(st_buf *out, const st_probe_record *record, const st_probe_row
     st_buf_text(out, "\n\n");
 }
 
+/* Whether a row before the i-th has its arrangement, or, if it is a batch, is one too. */
+static bool told_before(const st_probe_record *record, size_t i) {
+    for (size_t k = 0; k < i; k++) {
+        if (record->rows[k].arrangement == record->rows[i].arrangement) return true;
+        if (record->rows[k].k && record->rows[i].k) return true;
+    }
+    return false;
+}
+
+static void legend_line(st_buf *out, const char *label, const char *text) {
+    st_buf_printf(out, "  %-*s ", LABEL, label);
+    st_text_wrap(out, text, 2 + LABEL + 1, 2 + LABEL + 1, WIDTH);
+    st_buf_text(out, "\n");
+}
+
+/* What the factor and the arrangements are, once for all tables. */
+static void legend(st_buf *out, const st_probe_record *record) {
+    legend_line(out, "overlap",
+                "1 where the shorter one costs nothing beside the other, 0 where together (parallel) they "
+                "take as long as one after the other, below 0 longer");
+    for (size_t i = 0; i < record->n_rows; i++) {
+        const st_probe_row *row = &record->rows[i];
+        if (told_before(record, i)) continue;
+        if (row->k)
+            legend_line(out, "one call", "several tokens in one call (parallel) against as many single calls (serial)");
+        else
+            legend_line(out, row->arrangement->title, row->arrangement->about);
+    }
+    st_buf_text(out, "\n");
+}
+
 /* SGR codes: green, red, yellow, all bold. */
 static const char *verdict_color(const st_probe_row *row) {
     if (row->verdict == ST_OVERLAP_OVERLAPS) return "\033[1;32m";
@@ -157,6 +188,7 @@ void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *
         n = st_rows_of_pair(record, i);
         table(out, record, &record->rows[i], n);
     }
+    if (record->n_rows > 0) legend(out, record);
     verdicts(out, record, color);
 }
 

@@ -182,6 +182,9 @@ class PlanPageTest(support.CommandTest):
         self.assertEqual([row["arrangement"] for row in rows], [row["title"] for row in self.possible])
         for row, expected in zip(rows, self.possible):
             predicted, measured = expected["predicted"], expected["measured"]
+            goal, score = self.json["goal"], figures_ms(expected["score_ns"])
+            if goal != "ttft":
+                self.assertIn(row["ms/token, predicted" if goal == "latency" else "done, ms, predicted"], score)
             self.assertEqual(row["tokens/s, predicted"], figure(predicted["tokens_per_s"]))
             self.assertEqual(row["measured"], figure(measured["tokens_per_s"]))
             above = 100 * (measured["tokens_per_s"] / predicted["tokens_per_s"] - 1)

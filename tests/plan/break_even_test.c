@@ -36,9 +36,21 @@ static void streams_break_even_where_the_rates_are_equal(void **state) {
     r = ask(&costs, ST_USE_STREAMS, 4, 2);
     assert_int_equal(r.answer, ST_BREAK_EVEN_NEVER);
     assert_non_null(strstr(r.reason, "even with perfect overlap"));
+    assert_non_null(strstr(r.reason, "would be 2 % slower"));
     r = ask(&costs, ST_USE_STREAMS, 4, ST_COST_NONE); /* against one of the two alone any overlap pays */
     assert_int_equal(r.answer, ST_BREAK_EVEN_AT);
     assert_float_equal(r.overlap, 0, 0.02);
+    st_costs_free(&costs);
+}
+
+/* A difference that would be shown as 0 % is one all the same. */
+static void a_small_difference_is_not_told_as_none(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 2, 3, (double[]){1000, 1000, 499, 1000, 1000, 499});
+    st_break_even_result r = ask(&costs, ST_USE_STREAMS, 4, 2);
+    assert_int_equal(r.answer, ST_BREAK_EVEN_NEVER);
+    assert_non_null(strstr(r.reason, "would be less than 1 % slower"));
     st_costs_free(&costs);
 }
 
@@ -81,8 +93,11 @@ static void what_is_not_known_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_stream_is_impossible),      cmocka_unit_test(streams_break_even_where_the_rates_are_equal),
-        cmocka_unit_test(batching_moves_the_break_even), cmocka_unit_test(a_prompt_breaks_even_later_than_streams),
+        cmocka_unit_test(one_stream_is_impossible),
+        cmocka_unit_test(streams_break_even_where_the_rates_are_equal),
+        cmocka_unit_test(a_small_difference_is_not_told_as_none),
+        cmocka_unit_test(batching_moves_the_break_even),
+        cmocka_unit_test(a_prompt_breaks_even_later_than_streams),
         cmocka_unit_test(what_is_not_known_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,9 @@ static void the_answer_comes_first(void **state) {
         "tokens/s of 1, the first token of 0 of 1 schedules",
         ">critical path</span><div>cpu:0+1 100.0 %",
         "<h2>Predicted and measured</h2>",
-        "threads of cpu:0+1</a></th><td role=\"cell\" data-label=\"tokens/s, predicted\">417</td>"
+        "scope=\"col\">ms/token, predicted</th><th role=\"columnheader\" scope=\"col\">tokens/s, predicted</th>",
+        "threads of cpu:0+1</a></th><td role=\"cell\" data-label=\"ms/token, predicted\">2.40</td>"
+        "<td role=\"cell\" data-label=\"tokens/s, predicted\">417</td>"
         "<td role=\"cell\" data-label=\"measured\">400</td><td role=\"cell\" data-label=\"difference\">-4 %</td>"
         "<td role=\"cell\" data-label=\"first token, ms, predicted\">2.40</td>"
         "<td role=\"cell\" data-label=\"first token, measured\">3.00</td>"
@@ -74,6 +76,9 @@ static void the_answer_comes_first(void **state) {
         "Not measured: a &lt; b.",
         "<h2>Not possible</h2>",
         "token, 1, 2, 3, 4, token is a chain",
+        "<h2>Words</h2>",
+        "<dt>host work beside</dt>",
+        "<dt>critical path</dt>",
         "<script type=\"application/json\" id=\"data\">",
         "</html>\n",
     };
