@@ -127,6 +127,8 @@ void sim_call_free(sim *s, uint32_t call);
 void sim_enqueue(sim *s, uint32_t unit, uint32_t call); /* starts it at once where the unit is idle */
 void sim_arrive(sim *s, double at_ns, uint32_t call, uint32_t slot);
 bool sim_step(sim *s); /* the next thing that happens; false when there is none */
+/* Nothing happens any more: what still runs, like a draft that nobody waits for, is given up now. */
+void sim_units_end(sim *s);
 
 /* ---- sim_flow.c ---- */
 void sim_flow_begin(sim *s); /* makes stations and slots, hands the first streams over */

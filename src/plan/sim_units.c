@@ -230,6 +230,11 @@ static void stop(sim *s, uint32_t u) {
     unit->call = SIM_NONE;
 }
 
+void sim_units_end(sim *s) {
+    for (uint32_t u = 0; u <= s->n_units; u++)
+        if (s->units[u].call != SIM_NONE) stop(s, u);
+}
+
 void sim_enqueue(sim *s, uint32_t u, uint32_t call) {
     sim_unit *unit = &s->units[u];
     if (s->code) return;

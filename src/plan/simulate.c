@@ -119,7 +119,7 @@ static int run(sim *s, const uint32_t *unit_of) {
     st_rng_seed(&s->rng, s->options->seed);
     sim_units_init(s, unit_of);
     sim_flow_begin(s);
-    for (uint64_t turn = 1; sim_step(s); turn++) {
+    for (uint64_t turn = 1; s->n_done < s->workload->streams && sim_step(s); turn++) {
         if (s->out->n_steps > ST_SIM_STEPS_MAX) return too_long(s->err);
         if (turn % STEPS_A_LOOK == 0 && stopped(s->options))
             return st_fail(s->err, STRETTO_E_STOPPED, "interrupted while simulating");
@@ -128,6 +128,7 @@ static int run(sim *s, const uint32_t *unit_of) {
     if (s->n_done != s->workload->streams)
         return st_fail(s->err, STRETTO_E_INTERNAL, "the simulation stood still with %u of %u streams done", s->n_done,
                        s->workload->streams);
+    sim_units_end(s);
     sum_up(s, unit_of);
     return STRETTO_OK;
 }

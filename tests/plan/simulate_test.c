@@ -381,6 +381,27 @@ static void a_model_drafts_while_its_last_draft_is_verified(void **state) {
     st_costs_free(&costs);
 }
 
+/* It reads until 10,000, but the last token is there at 300. */
+static void what_nobody_waits_for_ends_with_the_last_token(void **state) {
+    (void)state;
+    st_costs costs;
+    table_of_drafts(&costs, 1);
+    costs.units[1].draft_ns = 10;
+    costs.units[1].draft_read_ns = 10000;
+    st_schedule s = drafts_by_a_model(&costs, 2);
+    st_workload workload = {1, 1, 3};
+    st_sim_result r;
+    stretto_error err = {0};
+    assert_int_equal(st_simulate(&r, &costs, &s, &workload, &(st_sim_options){.record = true}, &err), STRETTO_OK);
+    assert_float_equal(r.end_ns, 300, 1e-9);
+    assert_float_equal(r.busy_ns[1], 300, 1e-9);
+    assert_float_equal(r.utilisation[1], 1, 1e-9);
+    assert_float_equal(r.beside_ns, 300, 1e-9);
+    for (size_t i = 0; i < r.n_events; i++) assert_true(r.events[i].end_ns <= r.end_ns);
+    st_sim_result_free(&r);
+    st_costs_free(&costs);
+}
+
 /* While it reads the prompt, steps go on without it: the model's to 300, its own to 720. */
 static void a_model_that_reads_is_not_waited_for(void **state) {
     (void)state;
@@ -460,6 +481,7 @@ int main(void) {
         cmocka_unit_test(right_drafts_save_steps_and_wrong_ones_cost),
         cmocka_unit_test(the_host_makes_text_of_every_token_that_was_right),
         cmocka_unit_test(a_model_drafts_while_its_last_draft_is_verified),
+        cmocka_unit_test(what_nobody_waits_for_ends_with_the_last_token),
         cmocka_unit_test(a_model_that_reads_is_not_waited_for),
         cmocka_unit_test(what_cannot_be_simulated_says_why),
         cmocka_unit_test(a_simulation_is_bounded),
