@@ -93,6 +93,7 @@ typedef struct sim {
     int code;
     double now_ns;
     uint32_t n_units; /* of the schedule; the host is the one after them */
+    bool by_chunk;    /* a chunk's slowdown may be another than its neighbour's */
     sim_unit units[ST_PLAN_UNITS_MAX + 1];
     uint32_t heap[ST_PLAN_UNITS_MAX + 1]; /* busy units by finish */
     uint32_t n_heap;

@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool slowdowns_by_chunk(const sim *s) {
+    size_t n_pairs = (size_t)s->costs->n_units * s->costs->n_units;
+    bool any = false;
+    for (size_t i = 0; i < n_pairs; i++) any = any || s->costs->chunk_slowdowns[i];
+    return any && !(s->options->slowdown > 0);
+}
+
 void sim_units_init(sim *s, const uint32_t *unit_of) {
+    s->by_chunk = slowdowns_by_chunk(s);
     s->n_units = s->schedule->n_units;
     s->free_call = SIM_NONE;
     for (uint32_t u = 0; u <= s->n_units; u++) {
@@ -125,8 +133,7 @@ static void change_rate(sim *s, uint32_t v, double more, bool alone) {
 
 /* Tells the busy units that u begins, or ends. */
 static void tell_others(sim *s, uint32_t u, bool begins) {
-    uint32_t n_others = 0;
-    for (uint32_t v = 0; v < s->n_units; v++) n_others += v != u && s->units[v].call != SIM_NONE;
+    uint32_t n_others = begins ? s->n_busy - 1 : s->n_busy;
     for (uint32_t v = 0; v < s->n_units && n_others > 0; v++) {
         if (v == u || s->units[v].call == SIM_NONE) continue;
         double excess = excess_beside(s, v, u);
@@ -266,9 +273,28 @@ static bool stage_goes_on(const sim *s, uint32_t u, const sim_call *call) {
     return st_schedule_unit(s->schedule, call->chunk + 1, !station->decodes, station->replica) == u;
 }
 
+/* The next chunk of the stage begins: where slowdowns are the same for all chunks, nothing changes for the others. */
+static void go_on(sim *s, uint32_t u) {
+    sim_unit *unit = &s->units[u];
+    sim_call *call = &s->calls[unit->call];
+    s->out->busy_ns[u] += s->now_ns - unit->start_ns;
+    if (unit->event != SIM_NONE) s->out->events[unit->event].end_ns = s->now_ns;
+    call->cause = unit->event;
+    call->chunk++;
+    unit->left_ns = solo_ns(s, u, call);
+    unit->updated_ns = unit->start_ns = s->now_ns;
+    unit->event = record(s, u, call, call->cause);
+    unit->finish_ns = s->now_ns + unit->left_ns * slowness(unit);
+    heap_moved(s, u);
+}
+
 /* A stage is not interrupted; where it has ended the flow says where the call goes. */
 static void finish(sim *s, uint32_t u) {
     uint32_t call = s->units[u].call;
+    if (!s->by_chunk && stage_goes_on(s, u, &s->calls[call])) {
+        go_on(s, u);
+        return;
+    }
     stop(s, u);
     s->calls[call].cause = s->units[u].last_event;
     if (stage_goes_on(s, u, &s->calls[call])) {

@@ -158,6 +158,35 @@ static void events_do_not_overlap(void **state) {
     }
 }
 
+/* A slowdown of two chunks that says what their units' does changes nothing. */
+static void slowdowns_of_chunks_are_those_of_their_units(void **state) {
+    (void)state;
+    st_rng rng;
+    stretto_error err = {0};
+    st_rng_seed(&rng, 22);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        st_costs costs;
+        random_table(&costs, &rng);
+        st_schedule s = random_schedule(&costs, &rng);
+        st_workload workload = {1 + (uint32_t)st_rng_below(&rng, 8), 1 + (uint32_t)st_rng_below(&rng, 20), 5};
+        float same = 1.5f; /* as exact in a float as in a double */
+        uint32_t last = costs.n_units - 1;
+        *st_cost_unit_slowdown(&costs, 0, ST_WORK_DECODE, last, ST_WORK_DECODE) = (double)same;
+        st_sim_result r = run(&costs, &s, &workload, 0);
+        assert_int_equal(
+            st_cost_set_slowdown(&costs, 0, 0, ST_WORK_DECODE, last, 0, ST_WORK_DECODE, (double)same, &err), 0);
+        st_sim_result by_chunk = run(&costs, &s, &workload, 0);
+        assert_int_equal(r.n_steps, by_chunk.n_steps);
+        assert_true(fabs(r.end_ns - by_chunk.end_ns) <= 1e-9 * r.end_ns);
+        for (uint32_t u = 0; u <= s.n_units; u++)
+            assert_true(fabs(r.busy_ns[u] - by_chunk.busy_ns[u]) <= 1e-9 * r.end_ns);
+        assert_true(fabs(r.beside_ns - by_chunk.beside_ns) <= 1e-9 * r.end_ns);
+        st_sim_result_free(&r);
+        st_sim_result_free(&by_chunk);
+        st_costs_free(&costs);
+    }
+}
+
 /* 64 chunks on 16 units, every pair of chunks with a slowdown of its own. */
 static double large_ns(uint32_t streams, uint64_t *n_steps) {
     static double ns[64 * 16];
@@ -202,6 +231,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold_and_contention_never_helps),
         cmocka_unit_test(events_do_not_overlap),
+        cmocka_unit_test(slowdowns_of_chunks_are_those_of_their_units),
         cmocka_unit_test(a_large_schedule_takes_less_than_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
