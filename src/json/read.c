@@ -263,5 +263,9 @@ static unsigned word_index(st_json_in *in, const st_json_value *at, const char *
 
 unsigned st_json_word(st_json_in *in, const st_json_value *object, const char *key, const char *const *words) {
     st_json_value value = member(in, object, key, JSON_STRING);
-    return in->code ? 0 : word_index(in, &value, json_string_value(value.json), words);
+    char word[256]; /* as the words themselves were read, which are all shorter */
+    if (in->code) return 0;
+    snprintf(word, sizeof word, "%s", json_string_value(value.json));
+    st_json_hide_controls(word);
+    return word_index(in, &value, word, words);
 }

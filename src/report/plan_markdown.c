@@ -3,12 +3,6 @@
 #include "report/plan_words.h"
 #include "report/text.h"
 
-/* A schedule's title in a table's cell: a bar would end the cell. */
-static void cell(st_buf *out, const char *title) {
-    st_buf_text(out, "| ");
-    for (; *title; title++) st_buf_text(out, *title == '|' ? "\\|" : (char[2]){*title, '\0'});
-}
-
 static void table(st_buf *out, const st_choice *choice) {
     st_buf_text(out,
                 "| schedule | tokens/s | each stream | first token, ms | between tokens, ms | memory, MB | busy |\n"
@@ -17,12 +11,16 @@ static void table(st_buf *out, const st_choice *choice) {
         const st_choice_row *row = &choice->rows[i];
         const st_sim_result *r = &row->result;
         st_figure all, each, first, gap;
-        cell(out, row->title);
+        st_buf_text(out, "| ");
+        st_text_cell(out, row->title);
         st_buf_printf(out, " | %s | %s | %s | %s | %.0f |", st_figure_of(all, r->tokens_per_s),
                       st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
                       st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6);
-        for (uint32_t u = 0; u < row->schedule.n_units; u++)
-            st_buf_printf(out, "%s %s %.0f %%", u ? "," : "", row->schedule.units[u], 100 * r->utilisation[u]);
+        for (uint32_t u = 0; u < row->schedule.n_units; u++) {
+            st_buf_text(out, u ? ", " : " ");
+            st_text_cell(out, row->schedule.units[u]);
+            st_buf_printf(out, " %.0f %%", 100 * r->utilisation[u]);
+        }
         st_buf_text(out, " |\n");
     }
 }
@@ -38,7 +36,8 @@ static void measured(st_buf *out, const st_choice *choice) {
                              "| --- | ---: | ---: | ---: | ---: |\n");
         any = true;
         st_figure all, expected, first, expected_first;
-        cell(out, row->title);
+        st_buf_text(out, "| ");
+        st_text_cell(out, row->title);
         st_buf_printf(out, " | %s | %s | %s | %s |\n", st_figure_of(all, m->tokens_per_s),
                       st_figure_of(expected, row->result.tokens_per_s), st_figure_ms(first, m->ttft_ns),
                       st_figure_ms(expected_first, row->result.ttft_ns));
