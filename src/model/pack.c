@@ -11,11 +11,17 @@
 
 typedef struct pack_job {
     st_binder *bind;
-    size_t *first_task;     /* [n_packs + 1] number of the first task of each matrix */
-    atomic_size_t next;     /* task to take */
-    atomic_size_t bad_pack; /* a matrix with a weight that is not finite, SIZE_MAX: none */
-    atomic_uint bad_row;
+    size_t *first_task;       /* [n_packs + 1] number of the first task of each matrix */
+    atomic_size_t next;       /* task to take */
+    atomic_uint_fast64_t bad; /* place_of the first row with a weight that is not finite, NO_PLACE: none */
 } pack_job;
+
+#define NO_PLACE UINT64_MAX
+
+/* A row of a matrix, in the order of tasks. */
+static uint64_t place_of(size_t pack, uint32_t row) {
+    return (uint64_t)pack << 32 | row;
+}
 
 static uint32_t task_strips(const st_pack *pack) {
     size_t strip = ST_STRIP * (pack->tensor->bytes / pack->matrix->rows);
@@ -64,6 +70,13 @@ static size_t pack_of_task(const pack_job *job, size_t task) {
     return lo;
 }
 
+/* Of the rows that workers find, the first stays, whoever found it and when. */
+static void note_bad(pack_job *job, uint64_t place) {
+    uint_fast64_t seen = atomic_load(&job->bad);
+    while (place < seen && !atomic_compare_exchange_weak(&job->bad, &seen, place)) {
+    }
+}
+
 static void pack_worker(void *arg, const st_worker *worker) {
     pack_job *job = arg;
     st_binder *bind = job->bind;
@@ -71,14 +84,14 @@ static void pack_worker(void *arg, const st_worker *worker) {
     st_worker_sync(worker); /* no worker's weights land on small pages of another's part */
     for (;;) {
         size_t task = atomic_fetch_add(&job->next, 1);
-        if (task >= job->first_task[bind->n_packs] || atomic_load(&job->bad_pack) != SIZE_MAX) return;
+        if (task >= job->first_task[bind->n_packs]) return;
         size_t i = pack_of_task(job, task);
         const st_pack *pack = &bind->packs[i];
         uint32_t step = task_strips(pack), lo = (uint32_t)(task - job->first_task[i]) * step;
         uint32_t strips = st_matrix_strips(pack->matrix), hi = strips - lo < step ? strips : lo + step, bad_row = 0;
+        if (place_of(i, lo * ST_STRIP) >= atomic_load(&job->bad)) return;
         if (!pack_strips(pack, bind->model->weights.data + pack->offset, lo, hi, &bad_row)) {
-            atomic_store(&job->bad_row, bad_row);
-            atomic_store(&job->bad_pack, i);
+            note_bad(job, place_of(i, bad_row));
             return;
         }
         drop_strips(bind, pack, lo, hi);
@@ -119,10 +132,11 @@ int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
         first[i + 1] = first[i] + (st_matrix_strips(bind->packs[i].matrix) + step - 1) / step;
         bind->packs[i].matrix->data = bind->model->weights.data + bind->packs[i].offset;
     }
-    pack_job job = {.bind = bind, .first_task = first, .next = 0, .bad_pack = SIZE_MAX};
+    pack_job job = {.bind = bind, .first_task = first, .next = 0, .bad = NO_PLACE};
     pack_run(&job, pool);
     free(first);
-    size_t bad = atomic_load(&job.bad_pack);
-    if (bad == SIZE_MAX) drop_all(bind);
-    return bad == SIZE_MAX ? 0 : st_not_finite(bind->gguf, bind->packs[bad].tensor, atomic_load(&job.bad_row), err);
+    const uint64_t bad = atomic_load(&job.bad);
+    if (bad != NO_PLACE) return st_not_finite(bind->gguf, bind->packs[bad >> 32].tensor, (uint32_t)bad, err);
+    drop_all(bind);
+    return STRETTO_OK;
 }

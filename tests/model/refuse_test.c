@@ -232,13 +232,56 @@ static void spare_tensors_warn(void **state) {
     st_gguf_close(g);
 }
 
+/* NaN in row `first` of the head, and in row `others` of every other matrix, of a file in memory. */
+static void spoil(const st_gguf *g, uint32_t first, uint32_t others) {
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const st_tensor *t = &g->tensors[i];
+        uint32_t row = strncmp(t->name.data, "token_embd", 10) == 0 ? first : others;
+        if (t->n_dims == 2) memset((uint8_t *)t->data + row * (t->bytes / t->dims[1]), 0xff, 4);
+    }
+}
+
+/* Workers may find many such weights at once: the first in the order of loading is told of. */
+static void the_first_of_many_is_named(void **state) {
+    (void)state;
+    st_gguf *file = open_golden("tiny-llama-F32"), *g = NULL;
+    stretto_error err = {0};
+    st_pool *pool = NULL;
+    const st_kern *kern = NULL;
+    uint8_t *bytes = malloc(file->size);
+    assert_non_null(bytes);
+    assert_int_equal(st_kern_select(&kern, NULL, &err), 0);
+    assert_int_equal(st_pool_create(&pool, &(st_pool_options){.count = 4}, &err), 0);
+    for (int i = 0; i < 200; i++) {
+        memcpy(bytes, file->base, file->size);
+        assert_int_equal(st_gguf_parse(&g, bytes, file->size, "spoilt", NULL, &err), 0);
+        spoil(g, i % 2 ? 447 : 1, 2);
+        st_model *model = NULL;
+        const st_model_options options = {.kern = kern, .pool = pool};
+        assert_int_equal(st_model_load(&model, g, &options, &err), STRETTO_E_INPUT);
+        const char *wanted = i % 2 ? "tensor token_embd.weight has a weight that is not a finite number, in row 447"
+                                   : "tensor token_embd.weight has a weight that is not a finite number, in row 1";
+        if (!strstr(err.text, wanted)) fail_msg("%d: \"%s\" lacks \"%s\"", i, err.text, wanted);
+        st_gguf_close(g);
+    }
+    st_pool_destroy(pool);
+    st_gguf_close(file);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_that_contradict), cmocka_unit_test(more_than_counted),
-        cmocka_unit_test(missing_parts),          cmocka_unit_test(senseless_numbers),
-        cmocka_unit_test(unknown_architecture),   cmocka_unit_test(weights_that_are_no_numbers),
-        cmocka_unit_test(types_without_kernels),  cmocka_unit_test(loads),
-        cmocka_unit_test(token_count_warns),      cmocka_unit_test(spare_tensors_warn),
+        cmocka_unit_test(shapes_that_contradict),
+        cmocka_unit_test(more_than_counted),
+        cmocka_unit_test(missing_parts),
+        cmocka_unit_test(senseless_numbers),
+        cmocka_unit_test(unknown_architecture),
+        cmocka_unit_test(weights_that_are_no_numbers),
+        cmocka_unit_test(types_without_kernels),
+        cmocka_unit_test(loads),
+        cmocka_unit_test(the_first_of_many_is_named),
+        cmocka_unit_test(token_count_warns),
+        cmocka_unit_test(spare_tensors_warn),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
