@@ -5,7 +5,9 @@
  *   peak      arithmetic on registers: what the processor gives
  *   matvec    one token, weights of 96 MiB streamed from memory; GB/s counts packed bytes
  *   matmul    a panel of ST_PANEL tokens times a matrix of 1536 x 1536 out of the caches
- *   the rest  operands in the first caches */
+ *   the rest  operands in the first caches
+ * The last column is the share of the roofline: of the read for what streams from memory, of the peak of its arithmetic
+ * for panels of tokens; operands in the caches have none. Every kernel of the table has a line. */
 #include "checkkern/check.h"
 
 #include "base/clock.h"
@@ -16,6 +18,9 @@
 
 enum { STREAM = 96 << 20, PIECES = 96, COLS = 1536 };
 
+/* What a kernel is held against: nothing, memory, or one of the two kinds of arithmetic. */
+typedef enum roof { NO_ROOF, ROOF_READ, ROOF_DOTS, ROOF_F32, ROOFS } roof;
+
 typedef struct bench {
     const st_kern *kern;
     const char *only;
@@ -25,6 +30,7 @@ typedef struct bench {
     uint8_t *quant;
     size_t y_len;
     enum st_stream_order order; /* of reading */
+    double roofs[ROOFS];        /* bytes or multiply-adds a ns */
 } bench;
 
 typedef void timed_fn(bench *b, void *arg);
@@ -61,22 +67,27 @@ static double stream_ns(bench *b, piece_fn *fn, void *arg) {
     return sum;
 }
 
-static void report(const bench *b, const char *name, double ns, double bytes, double operations) {
-    printf("%-8s %-22s %14.0f", b->kern->name, name, ns);
-    if (bytes > 0)
-        printf(" %9.2f", bytes / ns);
+static void print_rate(double rate, bool any) {
+    if (any)
+        printf(" %9.2f", rate);
     else
         printf(" %9s", "-");
-    if (operations > 0)
-        printf(" %9.2f", operations / ns);
-    else
-        printf(" %9s", "-");
-    printf("\n");
-    fflush(stdout);
 }
 
 static bool wanted(const bench *b, const char *name) {
     return !b->only || strstr(name, b->only);
+}
+
+static void report(const bench *b, const char *name, double ns, double bytes, double operations, roof against) {
+    printf("%-8s %-22s %14.0f", b->kern->name, name, ns);
+    print_rate(bytes / ns, bytes > 0);
+    print_rate(operations / ns, operations > 0);
+    const double done = against == ROOF_READ ? bytes : operations;
+    if (against == NO_ROOF)
+        printf(" %6s\n", "-");
+    else
+        printf(" %4.0f %%\n", 100 * done / ns / b->roofs[against]);
+    fflush(stdout);
 }
 
 static void read_piece(bench *b, void *arg, uint32_t piece) {
@@ -84,13 +95,17 @@ static void read_piece(bench *b, void *arg, uint32_t piece) {
     *(uint64_t *)arg = b->kern->stream(b->memory.data + piece * bytes, bytes, b->order);
 }
 
+/* Whatever else is wanted, since it is held against this. */
 static void bench_read(bench *b) {
+    static const char *const names[ST_STREAM_ORDERS] = {"read", "read, 4 streams"};
     uint64_t sink;
-    if (!wanted(b, "read")) return;
-    b->order = ST_STREAM_ONE;
-    report(b, "read", stream_ns(b, read_piece, &sink), STREAM, 0);
-    b->order = ST_STREAM_FOUR;
-    report(b, "read, 4 streams", stream_ns(b, read_piece, &sink), STREAM, 0);
+    double ns[ST_STREAM_ORDERS];
+    for (b->order = ST_STREAM_ONE; b->order < ST_STREAM_ORDERS; b->order++) {
+        ns[b->order] = stream_ns(b, read_piece, &sink);
+        if (STREAM / ns[b->order] > b->roofs[ROOF_READ]) b->roofs[ROOF_READ] = STREAM / ns[b->order];
+    }
+    for (int order = 0; order < ST_STREAM_ORDERS; order++)
+        if (wanted(b, names[order])) report(b, names[order], ns[order], STREAM, 0, ROOF_READ);
 }
 
 enum { BURN_ROUNDS = 500 };
@@ -101,9 +116,13 @@ static void run_burn(bench *b, void *arg) {
 
 static void bench_burn(bench *b) {
     static const char *const names[ST_BURNS] = {[ST_BURN_DOTS] = "peak dots", [ST_BURN_F32] = "peak f32"};
-    for (enum st_burn what = 0; what < ST_BURNS; what++)
-        if (wanted(b, names[what]))
-            report(b, names[what], best_ns(b, run_burn, &what), 0, (double)BURN_ROUNDS * ST_BURN_ROUND);
+    static const roof roofs[ST_BURNS] = {[ST_BURN_DOTS] = ROOF_DOTS, [ST_BURN_F32] = ROOF_F32};
+    const double operations = (double)BURN_ROUNDS * ST_BURN_ROUND;
+    for (enum st_burn what = 0; what < ST_BURNS; what++) {
+        const double ns = best_ns(b, run_burn, &what);
+        b->roofs[roofs[what]] = operations / ns;
+        if (wanted(b, names[what])) report(b, names[what], ns, 0, operations, roofs[what]);
+    }
 }
 
 typedef struct product_args {
@@ -154,7 +173,10 @@ static void bench_products(bench *b, bool panel) {
         b->kern->quantize(&p.panel, 0, st_panel_blocks(&p.panel));
         const bool stream = !panel && b->kern != b->random.ref;
         report(b, name, stream ? stream_ns(b, run_product_piece, &p) : best_ns(b, run_product, &p),
-               (double)st_matrix_strips(&p.w) * (double)strip_bytes, (double)p.panel.n * p.w.rows * COLS);
+               (double)st_matrix_strips(&p.w) * (double)strip_bytes, (double)p.panel.n * p.w.rows * COLS,
+               stream              ? ROOF_READ
+               : format->quantized ? ROOF_DOTS
+                                   : ROOF_F32);
     }
 }
 
@@ -162,31 +184,74 @@ static void run_quantize(bench *b, void *arg) {
     b->kern->quantize(arg, 0, st_panel_blocks(arg));
 }
 
+enum { CALLS = 100, HEAD_DIM = 128, LOGITS = 262144 };
+
+/* Calls that are too short for the clock, CALLS at a time; arg is as each needs it. */
 static void run_norm(bench *b, void *arg) {
-    for (int i = 0; i < 100; i++) b->kern->rms_norm(b->y, b->x, arg, COLS, 1e-5f);
+    for (int i = 0; i < CALLS; i++) b->kern->rms_norm(b->y, b->x, arg, COLS, 1e-5f);
+}
+
+static void run_add(bench *b, void *arg) {
+    for (int i = 0; i < CALLS; i++) b->kern->add(b->y, arg, COLS);
+}
+
+static void run_scale(bench *b, void *arg) {
+    for (int i = 0; i < CALLS; i++) b->kern->scale(b->y, *(float *)arg, COLS);
+}
+
+static void run_dot(bench *b, void *arg) {
+    for (int i = 0; i < CALLS; i++) *(volatile float *)arg = b->kern->dot(b->x, b->x + COLS, COLS);
+}
+
+static void run_rope(bench *b, void *arg) {
+    for (int i = 0; i < CALLS; i++) b->kern->rope(b->y, b->x, HEAD_DIM / 2, HEAD_DIM, *(bool *)arg);
+}
+
+static void run_store(bench *b, void *arg) {
+    uint8_t *values = b->memory.data + (STREAM >> 1);
+    for (uint32_t i = 0; i < CALLS; i++)
+        b->kern->kv_store[*(enum st_kv_type *)arg](b->memory.data, values, b->x, b->x + HEAD_DIM, i % 64, HEAD_DIM);
 }
 
 static void run_gate(bench *b, void *arg) {
     b->kern->gate(*(enum st_activation *)arg, b->y, b->x, COLS);
 }
 
+static void run_softcap(bench *b, void *arg) {
+    b->kern->softcap(b->y, COLS, *(float *)arg);
+}
+
 static void run_argmax(bench *b, void *arg) {
-    *(uint32_t *)arg = b->kern->argmax((const float *)b->memory.data, 262144);
+    *(uint32_t *)arg = b->kern->argmax((const float *)b->memory.data, LOGITS);
+}
+
+/* A kernel on f32 in the caches, `calls` of them a run. */
+static void bench_op(bench *b, const char *name, timed_fn *fn, void *arg, int calls, double items) {
+    if (!wanted(b, name)) return;
+    memcpy(b->y, b->x, COLS * sizeof(float));
+    report(b, name, best_ns(b, fn, arg) / calls, items * sizeof(float), 0, NO_ROOF);
 }
 
 static void bench_ops(bench *b) {
     st_panel panel = {.n = ST_PANEL, .cols = COLS, .x = b->x, .stride = COLS, .quant = b->quant};
-    enum st_activation act = ST_SILU;
-    uint32_t sink;
-    if (wanted(b, "quantize"))
-        report(b, "quantize 32 x 1536", best_ns(b, run_quantize, &panel), ST_PANEL * COLS * 4.0, 0);
-    if (wanted(b, "rms_norm")) report(b, "rms_norm 1536", best_ns(b, run_norm, b->x) / 100, COLS * 4.0, 0);
-    memcpy(b->y, b->x, COLS * sizeof(float));
-    if (wanted(b, "silu")) report(b, "silu 1536", best_ns(b, run_gate, &act), COLS * 4.0, 0);
-    act = ST_GELU_TANH;
-    memcpy(b->y, b->x, COLS * sizeof(float));
-    if (wanted(b, "gelu")) report(b, "gelu 1536", best_ns(b, run_gate, &act), COLS * 4.0, 0);
-    if (wanted(b, "argmax")) report(b, "argmax 262144", best_ns(b, run_argmax, &sink), 262144 * 4.0, 0);
+    enum st_activation silu = ST_SILU, gelu = ST_GELU_TANH;
+    enum st_kv_type f16 = ST_KV_F16, f32 = ST_KV_F32;
+    bool halves = true, neighbours = false;
+    float one = 1, cap = 30, sum;
+    uint32_t best;
+    bench_op(b, "quantize 32 x 1536", run_quantize, &panel, 1, ST_PANEL * COLS);
+    bench_op(b, "rms_norm 1536", run_norm, b->x, CALLS, COLS);
+    bench_op(b, "add 1536", run_add, b->x + COLS, CALLS, COLS);
+    bench_op(b, "scale 1536", run_scale, &one, CALLS, COLS);
+    bench_op(b, "dot 1536", run_dot, &sum, CALLS, 2 * COLS);
+    bench_op(b, "rope 128, halves", run_rope, &halves, CALLS, HEAD_DIM);
+    bench_op(b, "rope 128, neighbours", run_rope, &neighbours, CALLS, HEAD_DIM);
+    bench_op(b, "kv_store f16 128", run_store, &f16, CALLS, 2 * HEAD_DIM);
+    bench_op(b, "kv_store f32 128", run_store, &f32, CALLS, 2 * HEAD_DIM);
+    bench_op(b, "silu 1536", run_gate, &silu, 1, COLS);
+    bench_op(b, "gelu 1536", run_gate, &gelu, 1, COLS);
+    bench_op(b, "softcap 1536", run_softcap, &cap, 1, COLS);
+    bench_op(b, "argmax 262144", run_argmax, &best, 1, LOGITS);
 }
 
 typedef struct attention_args {
@@ -232,7 +297,7 @@ static void bench_attention(bench *b, const char *shape, uint32_t heads, uint32_
     memset(b->memory.data, 0, STREAM);
     const bool stream = tokens == 1 && b->kern != b->random.ref;
     const double ns = stream ? stream_ns(b, run_attention_piece, &p) / p.layers : best_ns(b, run_attention, &p);
-    report(b, name, ns, 2.0 * (double)p.layer_bytes, 2048.0 * head_dim * heads * tokens);
+    report(b, name, ns, 2.0 * (double)p.layer_bytes, 2048.0 * head_dim * heads * tokens, stream ? ROOF_READ : ROOF_F32);
 }
 
 int bench_all(const st_kern *kern, const char *only) {
@@ -252,7 +317,7 @@ int bench_all(const st_kern *kern, const char *only) {
     b.quant = st_alloc(1, st_panel_bytes(ST_PANEL, 8192));
     random_floats(&b.random, b.x, ST_PANEL * 8192);
     memset(b.memory.data, 1, STREAM);
-    printf("%-8s %-22s %14s %9s %9s\n", "table", "kernel", "ns/call", "GB/s", "mac/ns");
+    printf("%-8s %-22s %14s %9s %9s %6s\n", "table", "kernel", "ns/call", "GB/s", "mac/ns", "share");
     bench_read(&b);
     bench_burn(&b);
     bench_products(&b, false);
