@@ -62,7 +62,7 @@ typedef struct stretto_cpu_options {
 STRETTO_API int stretto_unit_open_cpu(stretto_unit **out, const char *cores, const stretto_cpu_options *options,
                                       stretto_error *err);
 
-/* Waits for what is pending. Chains on the unit must be closed before. NULL is fine. */
+/* Chains on the unit must be closed before, and no call on it may be under way. NULL is fine. */
 STRETTO_API void stretto_unit_close(stretto_unit *unit);
 
 /* Any thread. */
