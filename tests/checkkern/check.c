@@ -114,6 +114,16 @@ void random_blocks(check *c, uint32_t type, uint8_t *dst, size_t n) {
     }
 }
 
+void equal_blocks(uint32_t type, uint8_t byte, uint8_t *dst, size_t n) {
+    const st_type_info *info = st_type_find(type);
+    if (info->block_len == 1) return;
+    int offsets[2];
+    half_offsets(type, offsets);
+    for (size_t b = 0; b < n / info->block_len; b++, dst += info->block_bytes)
+        for (int i = 0; i < (int)info->block_bytes; i++)
+            if (i / 2 * 2 != offsets[0] && i / 2 * 2 != offsets[1]) dst[i] = byte;
+}
+
 bool close_enough(float got, float want, double tolerance) {
     if (isnan(want)) return isnan(got);
     return got == want || fabs((double)got - want) <= tolerance;

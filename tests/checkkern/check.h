@@ -39,6 +39,8 @@ void random_floats(check *c, float *x, size_t n);
 uint32_t random_below(check *c, uint32_t n);
 /* Whole blocks of random bits with sane scales: every value a file can hold turns up. */
 void random_blocks(check *c, uint32_t type, uint8_t *dst, size_t n);
+/* The values of n / block_len blocks become one byte all over; their f16 scales, and floats, stay as they are. */
+void equal_blocks(uint32_t type, uint8_t byte, uint8_t *dst, size_t n);
 
 bool close_enough(float got, float want, double tolerance); /* NaN equals NaN */
 

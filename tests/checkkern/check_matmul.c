@@ -19,13 +19,19 @@ typedef struct product {
     uint32_t strips;
 } product;
 
-static void fill_activations(check *c, product *p) {
+/* What a product is of: random numbers, or the largest sums that there can be: all weights the same, and so all
+ * activations. */
+typedef enum contents { RANDOM, LARGEST } contents;
+
+static void fill_activations(check *c, product *p, contents of) {
     float *x = p->x.data;
     for (uint32_t t = 0; t < p->panel.n; t++)
         for (uint32_t k = 0; k < p->panel.cols; k++)
             x[t * p->panel.stride + k] = random_float(c) * (random_below(c, 64) ? 1.0f : 20.0f);
-    memset(x + random_below(c, p->panel.n) * p->panel.stride, 0,
-           (p->panel.cols < 40 ? p->panel.cols : 40) * sizeof(float));
+    for (size_t i = 0; of == LARGEST && i < p->panel.n * p->panel.stride; i++) x[i] = i / p->panel.stride % 2 ? -1 : 1;
+    if (of == RANDOM)
+        memset(x + random_below(c, p->panel.n) * p->panel.stride, 0,
+               (p->panel.cols < 40 ? p->panel.cols : 40) * sizeof(float));
     c->ref->quantize(&p->panel, 0, st_panel_blocks(&p->panel));
 }
 
@@ -39,7 +45,15 @@ static void measure_rows(product *p) {
     }
 }
 
-static product product_new(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n) {
+/* Rows that are each of one byte, from none to all bits and what lies around the middle. */
+static void fill_largest(const st_type_info *type, uint32_t number, uint8_t *rows, uint32_t n, uint32_t cols) {
+    static const uint8_t bytes[] = {0xff, 0x00, 0x80, 0x7f, 0x88, 0x08};
+    const size_t row_bytes = cols / type->block_len * type->block_bytes;
+    for (uint32_t r = 0; r < n; r++) equal_blocks(number, bytes[r % sizeof bytes], rows + r * row_bytes, cols);
+}
+
+static product product_new(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n,
+                           contents of) {
     const st_type_info *type = st_type_find(format->type);
     const size_t row_bytes = cols / type->block_len * type->block_bytes, strip_bytes = st_strip_bytes(format, cols);
     product p = {.strips = (rows + ST_STRIP - 1) / ST_STRIP};
@@ -48,6 +62,7 @@ static product product_new(check *c, const st_kern_format *format, uint32_t rows
     p.values = st_alloc((size_t)rows * cols, sizeof(float));
     p.magnitude = st_alloc((size_t)p.strips * ST_STRIP, sizeof(double));
     random_blocks(c, format->type, p.source.data, (size_t)rows * cols);
+    if (of == LARGEST) fill_largest(type, format->type, p.source.data, rows, cols);
     st_dequantize(format->type, p.source.data, p.values, (size_t)rows * cols);
     if (st_matrix_pack(&p.w, p.packed.data, format, p.source.data, rows, cols, 0, p.strips) != 0 ||
         !guarded_intact(&p.packed))
@@ -58,7 +73,7 @@ static product product_new(check *c, const st_kern_format *format, uint32_t rows
     p.quant = guarded_new(st_panel_bytes(n, cols), 0);
     p.panel.x = p.x.data;
     p.panel.quant = p.quant.data;
-    fill_activations(c, &p);
+    fill_activations(c, &p, of);
     if (!guarded_intact(&p.quant)) check_fail(c, "quantize wrote outside: %u tokens, %u columns", n, cols);
     return p;
 }
@@ -140,8 +155,9 @@ static void check_twin(check *c, const product *p, const float *y, float *z, siz
                        p->w.cols, t, p->panel.n, c->twin->name);
 }
 
-static void check_product(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n) {
-    product p = product_new(c, format, rows, cols, n);
+static void check_product(check *c, const st_kern_format *format, uint32_t rows, uint32_t cols, uint32_t n,
+                          contents of) {
+    product p = product_new(c, format, rows, cols, n, of);
     const size_t ldy = (size_t)p.strips * ST_STRIP + random_below(c, 5);
     guarded want = guarded_new(n * ldy * sizeof(float), 0),
             got = guarded_new(n * ldy * sizeof(float), 4 * random_below(c, 16));
@@ -176,12 +192,15 @@ void check_matmul(check *c) {
         if (!format) continue;
         const uint32_t unit = format->tile_cols;
         for (uint32_t n = 1; n <= ST_PANEL; n++)
-            check_product(c, format, 1 + random_below(c, 50), unit * (1 + random_below(c, unit == 256 ? 3 : 20)), n);
+            check_product(c, format, 1 + random_below(c, 50), unit * (1 + random_below(c, unit == 256 ? 3 : 20)), n,
+                          RANDOM);
         for (uint32_t strips = 1; strips <= 9; strips++) /* which are read several in turns, and some that are left */
-            check_product(c, format, ST_STRIP * strips - random_below(c, ST_STRIP), unit * (1 + random_below(c, 9)), 1);
-        check_product(c, format, 16, unit, 1);
-        check_product(c, format, 33, unit, ST_PANEL);
-        check_product(c, format, 48, unit == 256 ? 1536 : 1536 + 2 * unit, 5);
+            check_product(c, format, ST_STRIP * strips - random_below(c, ST_STRIP), unit * (1 + random_below(c, 9)), 1,
+                          RANDOM);
+        check_product(c, format, 16, unit, 1, RANDOM);
+        check_product(c, format, 33, unit, ST_PANEL, RANDOM);
+        check_product(c, format, 48, unit == 256 ? 1536 : 1536 + 2 * unit, 5, RANDOM);
+        for (uint32_t n = 1; n <= 9; n++) check_product(c, format, 64, 2 * (unit == 1 ? 32 : unit), n, LARGEST);
         if (st_strip_bytes(format, 0) != 0 || (unit > 1 && st_strip_bytes(format, unit + 1) != 0))
             check_fail(c, "%s: a strip of an impossible number of columns", st_type_find(type)->name);
     }
