@@ -82,7 +82,20 @@ static void cell_difference(st_buf *out, const char *label, double measured, dou
 static const char *const goal_columns[] = {
     [ST_GOAL_LATENCY] = "ms/token, predicted", [ST_GOAL_THROUGHPUT] = "done, ms, predicted", [ST_GOAL_TTFT] = NULL};
 
-static void table_row(st_buf *out, const st_choice_row *row, size_t at, enum st_goal goal) {
+/* What was measured of a number, and how far that is from the prediction; "-" in both where nothing was. */
+static void cells_measured(st_buf *out, const char *const labels[2], bool done, const char *text, double measured,
+                           double predicted, double margin) {
+    cell(out, labels[0], done ? text : "-");
+    if (done)
+        cell_difference(out, labels[1], measured, predicted, margin);
+    else
+        cell(out, labels[1], "-");
+}
+
+/* with: the columns of what was measured are there. */
+static void table_row(st_buf *out, const st_choice_row *row, size_t at, enum st_goal goal, bool with) {
+    static const char *const rate[2] = {"measured", "difference"};
+    static const char *const first[2] = {"first token, measured", "first token, difference"};
     const st_sim_result *r = &row->result;
     const st_measured *m = &row->measured;
     st_figure figure;
@@ -91,42 +104,47 @@ static void table_row(st_buf *out, const st_choice_row *row, size_t at, enum st_
     st_buf_text(out, "</a></th>");
     if (goal_columns[goal]) cell(out, goal_columns[goal], st_figure_ms(figure, row->score));
     cell(out, "tokens/s, predicted", st_figure_of(figure, r->tokens_per_s));
-    cell(out, "measured", m->done ? st_figure_of(figure, m->tokens_per_s) : "-");
-    if (m->done)
-        cell_difference(out, "difference", m->tokens_per_s, r->tokens_per_s, m->rate_margin);
-    else
-        cell(out, "difference", "-");
+    if (with)
+        cells_measured(out, rate, m->done, st_figure_of(figure, m->tokens_per_s), m->tokens_per_s, r->tokens_per_s,
+                       m->rate_margin);
     cell(out, "first token, ms, predicted", st_figure_ms(figure, r->ttft_ns));
-    cell(out, "first token, measured", m->done ? st_figure_ms(figure, m->ttft_ns) : "-");
-    if (m->done)
-        cell_difference(out, "first token, difference", m->ttft_ns, r->ttft_ns, m->ttft_margin);
-    else
-        cell(out, "first token, difference", "-");
+    if (with)
+        cells_measured(out, first, m->done, st_figure_ms(figure, m->ttft_ns), m->ttft_ns, r->ttft_ns, m->ttft_margin);
     st_buf_printf(out, "<td role=\"cell\" data-label=\"memory, MB\">%.0f</td></tr>\n", (double)r->memory_bytes / 1e6);
 }
 
+static void column(st_buf *out, const char *text) {
+    st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", text);
+}
+
+static void head_row(st_buf *out, enum st_goal goal, bool with) {
+    column(out, "");
+    if (goal_columns[goal]) column(out, goal_columns[goal]);
+    column(out, "tokens/s, predicted");
+    if (with) column(out, "measured");
+    if (with) column(out, "difference");
+    column(out, "first token, ms, predicted");
+    if (with) column(out, "measured");
+    if (with) column(out, "difference");
+    column(out, "memory, MB");
+}
+
+/* Without what was measured where nothing was. */
 static void table(st_buf *out, const st_choice *choice) {
-    const char *const columns[] = {"",
-                                   goal_columns[choice->goal],
-                                   "tokens/s, predicted",
-                                   "measured",
-                                   "difference",
-                                   "first token, ms, predicted",
-                                   "measured",
-                                   "difference",
-                                   "memory, MB"};
+    const bool with = st_plan_check_of(choice).n > 0;
     if (choice->n_possible == 0) return;
-    st_buf_text(out, "<section class=\"card\">\n<h2>Predicted and measured</h2>\n"
-                     "<table class=\"times titled\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (columns[i]) st_buf_printf(out, "<th role=\"columnheader\" scope=\"col\">%s</th>", columns[i]);
+    st_buf_printf(out,
+                  "<section class=\"card\">\n<h2>Predicted%s</h2>\n"
+                  "<table class=\"times titled\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">",
+                  with ? " and measured" : "");
+    head_row(out, choice->goal, with);
     st_buf_text(out, "</tr></thead>\n<tbody role=\"rowgroup\">\n");
-    for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i, choice->goal);
+    for (size_t i = 0; i < choice->n_possible; i++) table_row(out, &choice->rows[i], i, choice->goal, with);
     st_buf_printf(out,
                   "</tbody></table>\n<p class=\"note\">From best to worst as predicted, by the time %s. tokens/s: all "
-                  "tokens but each stream's first, over the time in which any stream decodes; measured: means of time "
-                  "over the rounds, ±: half of the 95 %% interval of such a mean.</p>\n</section>\n",
-                  st_plan_goal_text(choice->goal));
+                  "tokens but each stream's first, over the time in which any stream decodes%s.</p>\n</section>\n",
+                  st_plan_goal_text(choice->goal),
+                  with ? "; measured: means of time over the rounds, ±: half of the 95 % interval of such a mean" : "");
 }
 
 /* ---- schedules ---- */

@@ -90,6 +90,7 @@ static void legend_line(st_buf *out, const char *label, const char *text) {
 
 /* What the factor and the arrangements are, once for all tables. */
 static void legend(st_buf *out, const st_probe_record *record) {
+    bool queue_told = false;
     legend_line(out, "overlap",
                 "1 where the shorter one costs nothing beside the other, 0 where together (parallel) they "
                 "take as long as one after the other, below 0 longer");
@@ -100,6 +101,9 @@ static void legend(st_buf *out, const st_probe_record *record) {
             legend_line(out, "one call", "several tokens in one call (parallel) against as many single calls (serial)");
         else
             legend_line(out, row->arrangement->title, row->arrangement->about);
+        if (row->one_unit && row->n_rounds > 0 && !queue_told)
+            legend_line(out, "one queue", "both from one queue of the unit: what two queues gain against that decides");
+        queue_told = queue_told || (row->one_unit && row->n_rounds > 0);
     }
     st_buf_text(out, "\n");
 }

@@ -89,6 +89,24 @@ static void the_answer_comes_first(void **state) {
     st_costs_free(&costs);
 }
 
+static void what_was_not_measured_has_no_columns(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_TTFT);
+    st_buf out = {0};
+    st_plan_html(&out, &choice, &costs, NULL);
+    assert_false(out.failed);
+    assert_non_null(strstr(out.data, "<h2>Predicted</h2>"));
+    assert_non_null(strstr(out.data, "over the time in which any stream decodes.</p>"));
+    assert_null(strstr(out.data, ">measured<"));
+    assert_null(strstr(out.data, "data-label=\"measured\""));
+    assert_null(strstr(out.data, "ms/token, predicted"));
+    st_buf_free(&out);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 /* More calls than a picture has room for share bars; none is wider than the picture. */
 static void many_calls_share_bars(void **state) {
     (void)state;
@@ -160,6 +178,7 @@ static void a_page_without_a_possible_schedule(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_comes_first),
+        cmocka_unit_test(what_was_not_measured_has_no_columns),
         cmocka_unit_test(many_calls_share_bars),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(a_page_without_a_possible_schedule),

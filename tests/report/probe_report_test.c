@@ -35,6 +35,8 @@ static const char expected_text[] = "tiny Q4_1, 4 chunks: 1 (0-9) 2 (10-19) 3 (2
                                     "                together (parallel) they take as long as one after the other,\n"
                                     "                below 0 longer\n"
                                     "  one unit      two queues of one unit, a submitting thread for each\n"
+                                    "  one queue     both from one queue of the unit: what two queues gain against\n"
+                                    "                that decides\n"
                                     "  two units     a unit for each side, a submitting thread for each\n"
                                     "  two threads   two threads, each with a queue of its own, on whichever units\n"
                                     "                the sides have\n"
