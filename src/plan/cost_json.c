@@ -45,6 +45,37 @@ static uint32_t chunk_named(reader *r, const st_json_value *object, const char *
 
 /* ---- what there is ---- */
 
+/* In the model's order, without a gap; a chunk before this one that does not say its layers has one at least. */
+static void check_layers(reader *r, const st_json_value *layers, uint32_t c) {
+    const st_cost_chunk *chunk = &r->out->chunks[c];
+    uint32_t unknown = 0;
+    while (unknown < c && !r->out->chunks[c - 1 - unknown].has_layers) unknown++;
+    uint32_t least = unknown + (unknown < c ? r->out->chunks[c - 1 - unknown].last + 1 : 0);
+    if (r->in->code) return;
+    if (chunk->last < chunk->first)
+        st_json_fail(r->in, layers, "chunk \"%s\" has layers %u to %u: the first comes after the last", chunk->name,
+                     chunk->first, chunk->last);
+    else if (chunk->first < least || (chunk->first > least && unknown == 0))
+        st_json_fail(r->in, layers, "chunk \"%s\" has layers %u to %u, expected them to begin at %u%s", chunk->name,
+                     chunk->first, chunk->last, least, unknown ? " or later" : "");
+}
+
+static void read_layers(reader *r, const st_json_value *item, uint32_t c) {
+    st_cost_chunk *chunk = &r->out->chunks[c];
+    st_json_value layers = st_json_maybe(r->in, item, "layers", JSON_ARRAY);
+    if (!layers.json) return;
+    if (st_json_size(r->in, &layers, 2) != 2) {
+        st_json_fail(r->in, &layers, "chunk \"%s\": expected the first and the last layer, as in [0, 9]", chunk->name);
+        return;
+    }
+    st_json_value first = st_json_item(r->in, &layers, 0, JSON_INTEGER);
+    st_json_value last = st_json_item(r->in, &layers, 1, JSON_INTEGER);
+    chunk->first = (uint32_t)st_json_as_integer(r->in, &first, 0, UINT16_MAX);
+    chunk->last = (uint32_t)st_json_as_integer(r->in, &last, 0, UINT16_MAX);
+    check_layers(r, &layers, c);
+    chunk->has_layers = true;
+}
+
 static void read_chunks(reader *r, const st_json_value *list) {
     static const char *const keys[] = {"name", "layers", "weight_bytes", "kv_bytes_per_token", NULL};
     for (uint32_t c = 0; c < r->out->n_chunks && !r->in->code; c++) {
@@ -56,17 +87,7 @@ static void read_chunks(reader *r, const st_json_value *list) {
             st_json_fail(r->in, &item, "chunk \"%s\" is listed twice", chunk->name);
         chunk->weight_bytes = maybe_bytes(r, &item, "weight_bytes");
         chunk->kv_bytes = maybe_bytes(r, &item, "kv_bytes_per_token");
-        st_json_value layers = st_json_maybe(r->in, &item, "layers", JSON_ARRAY);
-        if (!layers.json) continue;
-        if (st_json_size(r->in, &layers, 2) != 2) {
-            st_json_fail(r->in, &layers, "expected the first and the last layer, as in [0, 9]");
-            continue;
-        }
-        st_json_value first = st_json_item(r->in, &layers, 0, JSON_INTEGER);
-        st_json_value last = st_json_item(r->in, &layers, 1, JSON_INTEGER);
-        chunk->has_layers = true;
-        chunk->first = (uint32_t)st_json_as_integer(r->in, &first, 0, UINT16_MAX);
-        chunk->last = (uint32_t)st_json_as_integer(r->in, &last, 0, UINT16_MAX);
+        read_layers(r, &item, c);
     }
 }
 
