@@ -140,6 +140,7 @@ static void fill_decoding(sim *s, uint32_t station, uint32_t index, uint32_t cau
         uint32_t draft = sim_draft_length(s, slot);
         if (s->slots[slot].in_flight > 0 && !s->slots[slot].computed) {
             s->slots[slot].fed = index;
+            s->calls[index].taken++;
             s->calls[index].unmet++;
         }
         add_share(s, index, (sim_share){.slot = slot, .rows = 1 + draft});
@@ -309,7 +310,7 @@ static void settle(sim *s, uint32_t index) {
 
 /* A call waits for nothing any more but the way of its tokens, from where they were chosen to its first chunk. */
 static void feed(sim *s, uint32_t from, uint32_t index) {
-    double latency = boundary_ns(s, from, unit_of(s, &s->calls[index]), 0);
+    double latency = boundary_ns(s, from, unit_of(s, &s->calls[index]), s->calls[index].taken);
     if (latency > 0)
         sim_arrive(s, s->now_ns + latency, index, SIM_NONE);
     else

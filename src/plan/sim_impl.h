@@ -21,6 +21,7 @@ typedef struct sim_call {
     uint32_t n_prompt; /* rows of prompts */
     uint32_t given;    /* tokens that its verification gives, once it is at the host */
     uint32_t chunk;    /* that runs, or will run next */
+    uint32_t taken;    /* tokens that it takes from calls that are not through, without the host */
     uint32_t unmet;    /* calls whose tokens it needs, or which it follows, and that are not so far */
     uint32_t cause;    /* event */
     uint32_t next;     /* in a queue or the list of free ones */
