@@ -2,6 +2,7 @@
 #include "prompts.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "input.h"
 #include "json/read.h"
 
@@ -34,16 +35,20 @@ static int fail_line(const place *at, const json_t *found, stretto_error *err) {
 }
 
 static int check_keys(const place *at, json_t *object, stretto_error *err) {
-    static const char *const known[] = {"id", "prompt", "n", "seed"};
+    static const char *const known[] = {"id", "prompt", "n", "seed", NULL};
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
-        bool good = false;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++) good = good || strcmp(key, known[i]) == 0;
-        if (!good)
-            return st_fail(err, STRETTO_E_INPUT,
-                           "%.200s line %u: unknown key \"%.60s\"; a prompt has id, prompt, n and seed", at->file,
-                           at->line, key);
+        size_t i = 0;
+        while (known[i] && strcmp(key, known[i]) != 0) i++;
+        if (known[i]) continue;
+        const char *near = st_nearest(key, known);
+        if (near)
+            return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: unknown key \"%.60s\"; did you mean \"%s\"?",
+                           at->file, at->line, key, near);
+        return st_fail(err, STRETTO_E_INPUT,
+                       "%.200s line %u: unknown key \"%.60s\"; a prompt has id, prompt, n and seed", at->file, at->line,
+                       key);
     }
     return STRETTO_OK;
 }

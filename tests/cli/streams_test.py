@@ -479,6 +479,7 @@ class Refused(support.CommandTest):
         self.refuses(b'{"id": 2, "prompt": "a", "n": "3"}', '"n" is a text')
         self.refuses(b'{"id": 2, "prompt": "a", "seed": null}', '"seed" is null')
         self.refuses(b'{"id": 2, "prompt": "a", "tokens": 3}', '"tokens"')
+        self.refuses(b'{"id": 2, "prompt": "a", "sed": 3}', 'unknown key "sed"; did you mean "seed"?')
 
     def test_prompt_that_does_not_fit(self):
         words = ["run", "-m", LLAMA, "--prompts", "-", "--ctx", "8"]
