@@ -126,6 +126,15 @@ static int put_costs(const plan_work *w, stretto_error *err) {
     return w->costs_file ? put_json(w->costs_file, st_costs_json(&w->costs), STRETTO_OK, err) : STRETTO_OK;
 }
 
+static int put_costs_early(const plan_work *w, stretto_error *err) {
+    if (!w->costs_file) return STRETTO_OK;
+    st_buf text = {0};
+    st_json_write(&text, st_costs_json(&w->costs), false);
+    int rc = st_sink_put_early(w->costs_file, &text, err);
+    st_buf_free(&text);
+    return rc;
+}
+
 /* The costs that the best schedule was predicted from: those of its units. */
 static json_t *costs_of_best(const plan_work *w) {
     const st_schedule *schedule = &w->choice.rows[0].schedule;
@@ -230,7 +239,7 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc) rc = cli_sinks_differ(sinks, sizeof sinks / sizeof *sinks, err);
     if (!rc) rc = check_source(w->o, err);
     if (!rc) rc = get_costs(w, err);
-    if (!rc) rc = put_costs(w, err); /* whatever happens while the schedules are simulated */
+    if (!rc) rc = put_costs_early(w, err); /* whatever happens while the schedules are simulated */
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, w->cx->stop, err);
     stretto_error stopped = {0};
     int checked = !rc && w->o->check ? check(w, &stopped) : STRETTO_OK;

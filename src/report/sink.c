@@ -19,6 +19,7 @@ struct st_sink {
     char target[PATH_MAX];    /* behind symbolic links */
     char temp[PATH_MAX + 32]; /* beside it, "" for what is written in place */
     int fd;                   /* of temp or, in place, of target; -1: none open */
+    st_buf early;             /* in place: what there was so far, as long as nothing else was written; owned */
 };
 
 static int sink_fail(const st_sink *sink, const char *what, stretto_error *err) {
@@ -69,8 +70,20 @@ int st_sink_open(st_sink **out, const char *path, stretto_error *err) {
     return STRETTO_OK;
 }
 
+static int fail_memory(const st_sink *sink, stretto_error *err) {
+    return st_fail(err, STRETTO_E_MEMORY, "out of memory while making %.300s", sink->path);
+}
+
+int st_sink_put_early(st_sink *sink, const st_buf *text, stretto_error *err) {
+    if (*sink->temp) return st_sink_put(sink, text, err);
+    st_buf_free(&sink->early);
+    st_buf_add(&sink->early, text->data, text->len);
+    return text->failed || sink->early.failed ? fail_memory(sink, err) : STRETTO_OK;
+}
+
 int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err) {
-    if (text->failed) return st_fail(err, STRETTO_E_MEMORY, "out of memory while making %.300s", sink->path);
+    if (text->failed) return fail_memory(sink, err);
+    st_buf_free(&sink->early);
     bool whole = (sink->fd >= 0 || temp_open(sink) >= 0) && st_file_write(sink->fd, text->data, text->len);
     if (*sink->temp) {
         whole = whole && fsync(sink->fd) == 0;
@@ -95,6 +108,8 @@ bool st_sink_same(const st_sink *a, const st_sink *b) {
 
 void st_sink_close(st_sink *sink) {
     if (!sink) return;
+    if (sink->early.len > 0) (void)st_file_write(sink->fd, sink->early.data, sink->early.len);
+    st_buf_free(&sink->early);
     if (sink->fd >= 0) close(sink->fd);
     if (*sink->temp) unlink(sink->temp); /* gone already when the last write went well */
     st_free(sink);

@@ -224,6 +224,11 @@ class Plan(support.CommandTest):
         for path in paths:
             self.assertGreater(os.path.getsize(path), 0, path)
 
+    def test_a_pipe_gets_a_table_once(self):
+        result = support.run("plan", "--costs", self.write(TABLE), "--save-costs", "/dev/stderr")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stderr)["schema"], "stretto-costs/1")
+
     def test_what_is_read_is_not_replaced(self):
         table = self.write(TABLE)
         for option in ("-o", "--html", "--trace"):

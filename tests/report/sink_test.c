@@ -2,6 +2,7 @@
 #include "report/sink.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,6 +153,51 @@ static void a_file_that_is_replaced_keeps_its_permissions(void **state) {
     assert_int_equal(info.st_mode & 0777, 0600);
 }
 
+/* What a reader of the pipe gets from early texts and, unless it is NULL, the last one. */
+static void pipe_gets(const char *const *early, const char *last, const char *wanted) {
+    char got[100] = "";
+    st_sink *sink;
+    unlink(path_of("pipe"));
+    assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+    int reader = open(path_of("pipe"), O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(st_sink_open(&sink, path_of("pipe"), NULL), 0);
+    for (; *early; early++) {
+        st_buf buf = {0};
+        st_buf_text(&buf, *early);
+        assert_int_equal(st_sink_put_early(sink, &buf, NULL), 0);
+        st_buf_free(&buf);
+    }
+    if (last) put(sink, last);
+    st_sink_close(sink);
+    ssize_t n = read(reader, got, sizeof got - 1);
+    close(reader);
+    unlink(path_of("pipe"));
+    assert_int_equal(n, strlen(wanted));
+    assert_string_equal(got, wanted);
+}
+
+static void a_pipe_gets_one_text(void **state) {
+    (void)state;
+    pipe_gets((const char *[]){"one\n", "two\n", NULL}, "three\n", "three\n");
+    pipe_gets((const char *[]){"one\n", "two\n", NULL}, NULL, "two\n");
+    pipe_gets((const char *[]){NULL}, NULL, "");
+}
+
+static void a_file_has_what_there_is_early(void **state) {
+    (void)state;
+    st_sink *sink;
+    st_buf early = {0};
+    st_buf_text(&early, "so far\n");
+    assert_int_equal(st_sink_open(&sink, path_of("early.json"), NULL), 0);
+    assert_int_equal(st_sink_put_early(sink, &early, NULL), 0);
+    file_is("early.json", "so far\n");
+    put(sink, "whole\n");
+    st_sink_close(sink);
+    file_is("early.json", "whole\n");
+    st_buf_free(&early);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_replace_each_other_whole),
@@ -161,6 +207,8 @@ int main(void) {
         cmocka_unit_test(a_full_disk_is_named),
         cmocka_unit_test(text_that_was_not_whole_is_not_written),
         cmocka_unit_test(a_file_that_is_replaced_keeps_its_permissions),
+        cmocka_unit_test(a_pipe_gets_one_text),
+        cmocka_unit_test(a_file_has_what_there_is_early),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
