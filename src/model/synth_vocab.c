@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "gguf/gguf.h"
 #include "model/synth_impl.h"
+#include "token/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,17 +200,8 @@ static void add_specials(vocab *v) {
     }
 }
 
-/* GPT-2's table: printable Latin-1 stands for itself, the others for code points from 256 on, in order. */
 static void name_bytes(vocab *v) {
-    unsigned next = 256;
-    for (unsigned b = 0; b < 256; b++) {
-        bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
-        unsigned code = printable ? b : next++;
-        if (code < 128)
-            snprintf(v->bytes[b], sizeof v->bytes[b], "%c", (char)code);
-        else
-            snprintf(v->bytes[b], sizeof v->bytes[b], "%c%c", (char)(0xc0 | code >> 6), (char)(0x80 | (code & 63)));
-    }
+    for (unsigned b = 0; b < 256; b++) v->bytes[b][st_bpe_spell((unsigned char)b, v->bytes[b])] = '\0';
 }
 
 static void add_bytes(vocab *v) {
