@@ -29,24 +29,3 @@ size_t st_strip_bytes(const st_kern_format *format, uint32_t cols) {
     const size_t bytes = (size_t)(cols / format->tile_cols) * format->tile_bytes;
     return (bytes + 63) / 64 * 64;
 }
-
-int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, const uint8_t *src, uint32_t rows,
-                   uint32_t cols, uint32_t strip_lo, uint32_t strip_hi) {
-    const size_t strip_bytes = st_strip_bytes(format, cols);
-    if (strip_bytes == 0) return STRETTO_E_INPUT;
-    const st_type_info *type = st_type_find(format->type);
-    const size_t row_bytes = (size_t)(cols / type->block_len) * type->block_bytes;
-    for (uint32_t s = strip_lo; s < strip_hi; s++) {
-        const uint32_t first = s * ST_STRIP, left = rows - first;
-        format->pack(dst + s * strip_bytes, src + first * row_bytes, row_bytes, left < ST_STRIP ? left : ST_STRIP,
-                     cols);
-    }
-    if (out)
-        *out = (st_matrix){.data = dst,
-                           .format = format,
-                           .rows = rows,
-                           .cols = cols,
-                           .strip_bytes = strip_bytes,
-                           .file_bytes = rows * row_bytes};
-    return STRETTO_OK;
-}

@@ -48,13 +48,6 @@ static inline uint32_t st_matrix_strips(const st_matrix *m) {
 /* Bytes of one strip (a multiple of 64), or 0 when cols is 0 or not a multiple of what the format needs. */
 size_t st_strip_bytes(const st_kern_format *format, uint32_t cols);
 
-/* Repacks the strips strip_lo..strip_hi-1 of a tensor of rows x cols at src (rows of whole blocks, one after the other,
- * any alignment) into their places from dst on, which has room for all strips of the tensor and is 64-byte aligned.
- * Fills *out, when not NULL, to describe the whole matrix. Several threads may pack different strips of one tensor, one
- * of them with an `out`. STRETTO_E_INPUT, with nothing written, when cols is no multiple of what the format needs. */
-int st_matrix_pack(st_matrix *out, uint8_t *dst, const st_kern_format *format, const uint8_t *src, uint32_t rows,
-                   uint32_t cols, uint32_t strip_lo, uint32_t strip_hi);
-
 /* Activations of up to ST_PANEL tokens, both as f32 and (filled by quantize) as int8 blocks. For n tokens, block b of
  * 32 columns is n * ST_QBLOCK_BYTES bytes at quant + b * n * ST_QBLOCK_BYTES:
  *   int8 q[n][32];         |q| <= 127; columns beyond cols in the last block are zero
