@@ -105,11 +105,11 @@ double bench_read_share(const bench_test *t, uint64_t bytes) {
 void bench_head(cli *cx, const char *format, const session *s) {
     if (strcmp(format, "csv") == 0) cli_printf(cx, "test,threads,tokens,depth,sample,ns,tokens_per_s\n");
     if (strcmp(format, "md") == 0) {
-        cli_printf(cx, "| test | threads | tokens/s | min | max |\n| --- | ---: | ---: | ---: | ---: |\n");
+        cli_printf(cx, "| test | threads | tokens/s, median | min | max |\n| --- | ---: | ---: | ---: | ---: |\n");
     }
     if (strcmp(format, "text") == 0) {
         cli_host_line(cx, s);
-        cli_printf(cx, "\n  test               threads    tokens/s         min         max\n");
+        cli_printf(cx, "\n  test               threads  tokens/s: median         min         max\n");
     }
 }
 
@@ -126,7 +126,7 @@ void bench_row(cli *cx, const char *format, const bench_test *t) {
     }
     if (strcmp(format, "text") == 0) {
         st_figure median, min, max;
-        cli_printf(cx, "  %-18s %7u %11s %11s %11s\n", t->name, t->threads, st_figure_of(median, r.median),
+        cli_printf(cx, "  %-18s %7u %17s %11s %11s\n", t->name, t->threads, st_figure_of(median, r.median),
                    st_figure_of(min, r.min), st_figure_of(max, r.max));
     }
 }

@@ -263,8 +263,8 @@ const cli_command cmd_bench = {
     .usages = bench_usages,
     .about = "Measures tokens per second of reading a prompt (ppP) and of generating (tgN), with as many samples as "
              "-r says. The values of -p, -n, -d and --threads may be lists like 1,2. Rows are named as in "
-             "llama-bench; tg128@d1024 is decode after 1,024 tokens. Medians stand beside the extremes, and every "
-             "sample is in csv and json, what each chunk took of it in json.\n\n"
+             "llama-bench; tg128@d1024 is decode after 1,024 tokens. Tokens per second are the median of the samples, "
+             "beside the least and the most; every sample is in csv and json, what each chunk took of it in json.\n\n"
              "With --roofline it first measures each unit's peaks: bytes read from memory, and multiply-adds on "
              "registers, as integer dot products and in f32 (macs/ns: multiply-adds a nanosecond). Then it shows what "
              "share of a peak each kernel reaches, and with a model the parts of a decode step, its chunks and the "
