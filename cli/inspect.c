@@ -224,7 +224,7 @@ static void print_boundaries(cli *cx, const inspection *in) {
     if (m->d_ple) cli_printf(cx, ", per_layer_inputs [tokens, %u, %u] f32", m->n_layers, m->d_ple);
     cli_printf(cx, "\n");
     for (uint32_t i = 0; i < in->s.n_chunks; i++) {
-        cli_printf(cx, "  %-8s ", in->chunks[i].name);
+        cli_printf(cx, "  chunk %-3s ", in->chunks[i].name);
         print_names(cx, boundary_json(&in->chunks[i], true));
         cli_printf(cx, " -> ");
         print_names(cx, boundary_json(&in->chunks[i], false));

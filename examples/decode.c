@@ -43,7 +43,7 @@ static int decode(stretto_chain *chain, const stretto_tokenizer *tokenizer, cons
 static void report(const stretto_chain *chain) {
     stretto_chunk_info info;
     for (size_t i = 0; stretto_chain_chunk(chain, i, &info, NULL) == STRETTO_OK; i++)
-        fprintf(stderr, "%s: layers %u-%u on %s, %.3f ms\n", info.name, info.first, info.last, info.unit,
+        fprintf(stderr, "chunk %s: layers %u-%u on %s, %.3f ms\n", info.name, info.first, info.last, info.unit,
                 (double)(info.end_ns - info.start_ns) / 1e6);
 }
 

@@ -69,7 +69,7 @@ STRETTO_API int stretto_chain_truncate(stretto_chain *chain, uint32_t n, stretto
 STRETTO_API void stretto_chain_reset(stretto_chain *chain);
 
 typedef struct stretto_chunk_info {
-    char name[16];             /* "chunk1" */
+    char name[16];             /* "1" */
     char unit[48];             /* name of the unit that it runs on */
     uint32_t first, last;      /* layers, inclusive */
     bool head;                 /* final norm, head and argmax too */

@@ -178,8 +178,9 @@ static int make_step(st_chunk_step **out, const stretto_chain *chain, uint32_t i
     st_unit_info info;
     st_unit_info_get(unit->unit, &info);
     if (!info.shares_memory)
-        return st_fail(err, STRETTO_E_USAGE, "unit %s does not share memory with the host, so %s cannot run there",
-                       info.name, st_chain_chunk(chain->chain, i)->name);
+        return st_fail(err, STRETTO_E_USAGE,
+                       "unit %s does not share memory with the host, so chunk %s cannot run there", info.name,
+                       st_chain_chunk(chain->chain, i)->name);
     return st_chunk_step_create(out, chain->chain, i, ids, 2, 1, info.n_threads, err);
 }
 

@@ -24,7 +24,8 @@ void st_chunks_describe(st_chunk *chunks, const st_span *spans, uint32_t n, cons
     for (uint32_t c = 0; c < n; c++) {
         st_chunk *chunk = &chunks[c];
         *chunk = (st_chunk){.model = model, .index = c, .span = spans[c], .embeds = c == 0, .head = c == n - 1};
-        snprintf(chunk->name, sizeof chunk->name, "chunk%u", c + 1);
+        snprintf(chunk->name, sizeof chunk->name, "%u", c + 1);
+        snprintf(chunk->step_name, sizeof chunk->step_name, "chunk %u", c + 1);
         for (uint32_t i = spans[c].first; i <= spans[c].last; i++) {
             chunk->bytes += st_layer_bytes(model, i);
             chunk->operations += st_layer_operations(model, i);

@@ -12,7 +12,8 @@ typedef struct st_chunk {
     uint32_t index; /* from 0; people see index + 1 */
     st_span span;
     bool embeds, head;   /* first chunk: turns ids into hidden states; last: final norm, head, argmax */
-    char name[16];       /* "chunk1" */
+    char name[12];       /* "1": its number, as people write it */
+    char step_name[20];  /* "chunk 1": of its step, in messages */
     uint64_t bytes;      /* weights read by a decode step */
     uint64_t operations; /* multiply-adds of a decode step, without attention */
     /* Layers whose KV crosses a boundary, by name kvN: those that it reads but does not own, and own ones that later

@@ -139,7 +139,7 @@ static int fill(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uin
                           .logits = s->logits,
                           .argmax = s->argmax};
     warm_up(s, chain, n_ids);
-    s->step = (st_step){.name = s->chunk->name,
+    s->step = (st_step){.name = s->chunk->step_name,
                         .run = step_run,
                         .arg = s,
                         .bytes = s->chunk->bytes + kv_bytes(s, chain, n_ids),

@@ -167,8 +167,11 @@ static void bind_calls(st_pass *p, const st_trace *trace) {
                               .logits = p->logits,
                               .argmax = p->chosen,
                               .trace = trace};
-        c->step = (st_step){
-            .name = chunk->name, .run = call_run, .arg = c, .bytes = chunk->bytes, .operations = chunk->operations};
+        c->step = (st_step){.name = chunk->step_name,
+                            .run = call_run,
+                            .arg = c,
+                            .bytes = chunk->bytes,
+                            .operations = chunk->operations};
         st_event_init(&c->event);
     }
 }

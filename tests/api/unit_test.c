@@ -256,7 +256,7 @@ static void a_chunk_needs_shared_memory(void **state) {
     must(stretto_chain_open(&chain, model, NULL, &err), &err);
     stretto_probe_result result;
     must_fail(stretto_probe_chunks(&result, chain, 0, 1, NULL, unit, NULL, &err), STRETTO_E_USAGE, &err,
-              "far:0 does not share memory with the host, so chunk2");
+              "far:0 does not share memory with the host, so chunk 2");
     stretto_chain_close(chain);
     stretto_unit_close(unit);
     stretto_model_close(model);

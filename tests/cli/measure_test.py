@@ -44,7 +44,7 @@ class Inspect(support.CommandTest):
 
     def check_chunks(self, got):
         chunks = got["chunks"]
-        self.assertEqual([c["name"] for c in chunks], [f"chunk{i + 1}" for i in range(len(chunks))])
+        self.assertEqual([c["name"] for c in chunks], [str(i + 1) for i in range(len(chunks))])
         covered = [layer for c in chunks for layer in range(c["layers"][0], c["layers"][1] + 1)]
         self.assertEqual(covered, list(range(got["shapes"]["layers"])))
         self.assertEqual([c["head"] for c in chunks], [False] * (len(chunks) - 1) + [True])

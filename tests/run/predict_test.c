@@ -73,7 +73,7 @@ static int slow_submit(st_queue *queue, const st_step *step, st_event *const *de
                        stretto_error *err) {
     slow_queue *q = (slow_queue *)queue;
     slow_step *slow = &q->steps[q->next++ % SLOW_STEPS];
-    unsigned chunk = strcmp(step->name, "chunk1") == 0 ? 0 : 1;
+    unsigned chunk = strcmp(step->name, "chunk 1") == 0 ? 0 : 1;
     *slow = (slow_step){.step = *step, .inner = step, .ns = chunk_ms[chunk][((slow_unit *)queue->unit)->index] * MS};
     slow->step.run = slow_run;
     slow->step.arg = slow;
