@@ -88,11 +88,16 @@ static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
     return rc;
 }
 
+static uint32_t min_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
 static worker worker_of(const plan_beside *b, unsigned side, enum st_work work) {
-    uint32_t share = (b->streams + 1) / 2, most = PLAN_TEXTS_MAX, prompt = plan_texts_prompt(b->texts[side]);
-    uint32_t rows = share < 2 ? 2 : share < most ? share : most;
+    uint32_t share = (b->streams + 1) / 2, most = min_u32(b->rows_most, PLAN_TEXTS_MAX);
+    uint32_t prompt = min_u32(plan_texts_prompt(b->texts[side]), b->tokens_most),
+             rows = min_u32(share < 2 ? 2 : share, most);
     uint32_t tokens[ST_WORKS] = {
-        [ST_WORK_DECODE] = 1, [ST_WORK_PREFILL] = prompt < MICRO_BATCH ? prompt : MICRO_BATCH, [ST_WORK_BATCH] = rows};
+        [ST_WORK_DECODE] = 1, [ST_WORK_PREFILL] = min_u32(prompt, MICRO_BATCH), [ST_WORK_BATCH] = rows};
     return (worker){.rig = b->rig[side], .texts = b->texts[side], .work = work, .tokens = tokens[work]};
 }
 
@@ -157,7 +162,8 @@ static int measure_way(plan_beside *b, unsigned from, stretto_error *err) {
 int plan_beside_turn(plan_beside *b, stretto_error *err) {
     const session *s = b->rig[0]->s;
     double alone[2][ST_WORKS];
-    cli_progress(s->cx, "measuring %s beside %s", s->lanes.names[b->unit[0]], s->lanes.names[b->unit[1]]);
+    cli_progress(s->cx, "measuring %s beside %s: turn %u of %d at least", s->lanes.names[b->unit[0]],
+                 s->lanes.names[b->unit[1]], b->turns + 1, SHARES);
     int rc = measure_alone(b, alone, err);
     for (unsigned i = b->turns % SHARES; i < ST_WORKS * ST_WORKS && !rc; i += SHARES) {
         if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");

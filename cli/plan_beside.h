@@ -9,10 +9,11 @@
 #include "plan_samples.h"
 
 typedef struct plan_beside {
-    uint32_t unit[2];     /* lanes that share no core */
-    plan_rig *rig[2];     /* theirs, */
-    plan_texts *texts[2]; /* and the streams for each */
-    uint32_t streams;     /* of the workload */
+    uint32_t unit[2];                /* lanes that share no core */
+    plan_rig *rig[2];                /* theirs, */
+    plan_texts *texts[2];            /* and the streams for each */
+    uint32_t streams;                /* of the workload */
+    uint32_t rows_most, tokens_most; /* of a batch and of a prompt's call that do not take too long */
     /* of the first's chunks and the second's, at work of each kind: the mean time of a call in a turn beside work of
      * each kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least. */
     plan_samples together[2][ST_WORKS][ST_WORKS], alone[2][ST_WORKS][ST_WORKS];

@@ -4,41 +4,41 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan_beside.h"
+#include "plan_points.h"
 #include "plan_samples.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POINTS_MAX 12
-#define CALLS 3  /* decoding, of each turn */
 #define SELDOM 3 /* long calls come once in so many turns, if they are not as long as a prompt or take longer than: */
 #define LONG_NS 1e9
 #define TURNS_LEAST 3
 #define TURNS 6
 #define TURNS_NS 20000000000ull /* after which the least are enough */
-
-/* A call whose time is a point of the table's curves. */
-typedef struct point {
-    enum st_work work;
-    uint32_t tokens;
-    bool decodes; /* rows of decoding streams, with their logits if they are work of that kind */
-} point;
+#define LANES_NS                                                                                                       \
+    40000000000ull    /* most that a turn of the lanes is to take; after as much only pairs have more turns            \
+                       */
+#define BESIDE_NS 5e8 /* most that a call of a pair of lanes is to take, where fewer tokens do it */
+#define SIZE_ROWS 4   /* of the calls that tell how long all will take */
+#define SIZE_TOKENS 16
 
 typedef struct lane_meter {
     plan_rig rig;
-    plan_samples times[ST_MAX_CHUNKS][POINTS_MAX];
-    double last_ns[POINTS_MAX]; /* of the last call */
-    plan_samples gap, between;  /* of calls of one row */
+    plan_samples times[ST_MAX_CHUNKS][PLAN_POINTS_MAX];
+    double last_ns[PLAN_POINTS_MAX]; /* of the last call */
+    plan_samples gap, between;       /* of calls of one row */
 } lane_meter;
 
 struct plan_meter {
     session *s;
     st_workload workload;
-    point points[POINTS_MAX];
-    uint32_t n_points, turns;
-    lane_meter *lanes;   /* [s->lanes.n] */
-    plan_texts texts[2]; /* the second for who runs beside the first */
-    plan_beside *pairs;  /* [n_pairs] of lanes that share no core */
+    plan_points points;
+    uint32_t turns, lane_turns; /* so far; of those, turns that the lanes had, too */
+    double turn_ns;             /* of the lanes, as is expected */
+    lane_meter *lanes;          /* [s->lanes.n] */
+    plan_texts texts[2];        /* the second for who runs beside the first */
+    plan_beside *pairs;         /* [n_pairs] of lanes that share no core */
     uint32_t n_pairs;
     st_costs shape; /* what is known without measuring */
     double text_ns;
@@ -113,12 +113,19 @@ static int keep_times(const plan_meter *m, lane_meter *lane, uint32_t p, stretto
     return STRETTO_OK;
 }
 
+static int stopped(const plan_meter *m, stretto_error *err) {
+    return cli_stopped(m->s->cx) ? st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring") : STRETTO_OK;
+}
+
+/* The first call finds other calls' caches, which a long one does not notice; but one row's is to follow another. */
 static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
-    const point *own = &m->points[p];
+    const plan_point *own = &m->points.list[p];
+    uint32_t n = plan_point_calls(&m->points, p), warm = n && (own->tokens == 1 || !plan_point_is_long(&m->points, p));
     int rc = STRETTO_OK;
-    for (uint32_t i = 0; i <= CALLS && !rc; i++) {
-        rc = plan_rig_decode(&lane->rig, &m->texts[0], own->tokens, own->work == ST_WORK_DECODE, err);
-        if (rc || i == 0) continue; /* the first finds other calls' caches */
+    for (uint32_t i = 0; i < n + warm && !rc; i++) {
+        rc = stopped(m, err);
+        if (!rc) rc = plan_rig_decode(&lane->rig, &m->texts[0], own->tokens, own->work == ST_WORK_DECODE, err);
+        if (rc || i < warm) continue;
         rc = keep_times(m, lane, p, err);
         if (!rc && own->work == ST_WORK_DECODE && own->tokens == 1) {
             rc = plan_samples_add(&lane->gap, lane->rig.gap_ns, err);
@@ -129,18 +136,19 @@ static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_e
 }
 
 static uint32_t prompt_calls(const plan_meter *m, const lane_meter *lane, uint32_t p) {
-    uint32_t tokens = m->points[p].tokens, most = plan_texts_prompt(&m->texts[0]);
+    uint32_t tokens = m->points.list[p].tokens, most = plan_texts_prompt(&m->texts[0]);
     bool own = tokens == (m->workload.prompt < most ? m->workload.prompt : most);
-    if (tokens > 64 && (!own || lane->last_ns[p] > LONG_NS)) return m->turns % SELDOM == 0;
-    return tokens > 16 ? 1 : 2;
+    if (tokens > 64 && (!own || lane->last_ns[p] > LONG_NS) && m->lane_turns % SELDOM != 0) return 0;
+    return plan_point_calls(&m->points, p);
 }
 
 static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) {
     int rc = STRETTO_OK;
-    for (uint32_t p = 0; p < m->n_points && !rc; p++) {
-        uint32_t tokens = m->points[p].tokens, n = prompt_calls(m, lane, p);
-        for (uint32_t i = 0; i < n && !m->points[p].decodes && !rc; i++) {
-            rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
+    for (uint32_t p = 0; p < m->points.n && !rc; p++) {
+        uint32_t tokens = m->points.list[p].tokens, n = prompt_calls(m, lane, p);
+        for (uint32_t i = 0; i < n && !m->points.list[p].decodes && !rc; i++) {
+            rc = stopped(m, err);
+            if (!rc) rc = plan_rig_read(&lane->rig, &m->texts[0], tokens, err);
             if (!rc) rc = keep_times(m, lane, p, err);
         }
     }
@@ -149,33 +157,46 @@ static int measure_prompts(plan_meter *m, lane_meter *lane, stretto_error *err) 
 
 static int measure_lane(plan_meter *m, uint32_t u, stretto_error *err) {
     lane_meter *lane = &m->lanes[u];
-    if (cli_stopped(m->s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
-    cli_progress(m->s->cx, "measuring %s", m->s->lanes.names[u]);
+    cli_progress(m->s->cx, "measuring %s alone: turn %u, about %.0f s for all alone", m->s->lanes.names[u],
+                 m->lane_turns + 1, ceil(m->turn_ns / 1e9));
     int rc = measure_prompts(m, lane, err);
-    for (uint32_t p = 0; p < m->n_points && !rc; p++)
-        if (m->points[p].decodes) rc = measure_decode(m, lane, p, err);
+    for (uint32_t p = 0; p < m->points.n && !rc; p++)
+        if (m->points.list[p].decodes) rc = measure_decode(m, lane, p, err);
     plan_rig_quiet(&lane->rig);
     return rc;
 }
 
 /* ---- all of it ---- */
 
-static void add_point(plan_meter *m, enum st_work work, uint32_t tokens, bool decodes) {
-    for (uint32_t p = 0; p < m->n_points; p++)
-        if (m->points[p].work == work && m->points[p].tokens == tokens) return;
-    m->points[m->n_points++] = (point){work, tokens, decodes};
+static double call_ns(const lane_meter *lane) {
+    double ns = 0;
+    for (uint32_t c = 0; c < lane->rig.s->n_chunks; c++) ns += plan_rig_ns(&lane->rig, c);
+    return ns;
 }
 
-/* One token without logits is decoding but for the head: what that adds to a call is the difference. */
-static void choose_points(plan_meter *m) {
-    static const uint32_t rows[] = {1, 2, 4, 8}, micro_batches[] = {16, 64, PLAN_TOKENS_MAX};
-    uint32_t most = plan_texts_prompt(&m->texts[0]), streams = m->workload.streams;
-    for (unsigned i = 3; i-- > 0;)
-        add_point(m, ST_WORK_PREFILL, micro_batches[i] < most ? micro_batches[i] : most, false);
-    if (m->workload.prompt < most) add_point(m, ST_WORK_PREFILL, m->workload.prompt, false);
-    add_point(m, ST_WORK_PREFILL, 1, true);
-    for (unsigned i = 0; i < 4; i++) add_point(m, ST_WORK_DECODE, rows[i], true);
-    if (streams > 8) add_point(m, ST_WORK_DECODE, streams < PLAN_ROWS_MAX ? streams : PLAN_ROWS_MAX, true);
+/* A few short calls tell how long all will take. */
+static int size_lane(plan_meter *m, lane_meter *lane, stretto_error *err) {
+    uint32_t most = plan_texts_prompt(&m->texts[0]);
+    plan_sizes sizes = {.rows = SIZE_ROWS, .tokens = most < SIZE_TOKENS ? most : SIZE_TOKENS};
+    int rc = plan_rig_decode(&lane->rig, &m->texts[0], 1, true, err); /* finds sleeping workers and cold caches */
+    if (!rc) rc = stopped(m, err);
+    if (!rc) rc = plan_rig_decode(&lane->rig, &m->texts[0], 1, true, err);
+    sizes.one_ns = rc ? 0 : call_ns(lane);
+    if (!rc) rc = plan_rig_decode(&lane->rig, &m->texts[0], sizes.rows, true, err);
+    sizes.rows_ns = rc ? 0 : call_ns(lane);
+    if (!rc) rc = plan_rig_read(&lane->rig, &m->texts[0], sizes.tokens, err);
+    sizes.tokens_ns = rc ? 0 : call_ns(lane);
+    plan_rig_quiet(&lane->rig);
+    if (!rc) plan_points_expect(&m->points, &sizes);
+    return rc;
+}
+
+static int choose_points(plan_meter *m, stretto_error *err) {
+    int rc = STRETTO_OK;
+    plan_points_choose(&m->points, &m->workload, plan_texts_prompt(&m->texts[0]), PLAN_ROWS_MAX);
+    for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = size_lane(m, &m->lanes[u], err);
+    m->turn_ns = plan_points_fit(&m->points, LANES_NS);
+    return rc;
 }
 
 static int open_pairs(plan_meter *m, stretto_error *err) {
@@ -185,10 +206,13 @@ static int open_pairs(plan_meter *m, stretto_error *err) {
     for (uint32_t x = 0; x < n; x++) {
         for (uint32_t y = x + 1; y < n; y++) {
             if (st_costs_share_core(&m->shape, x, y)) continue;
-            m->pairs[m->n_pairs++] = (plan_beside){.unit = {x, y},
-                                                   .rig = {&m->lanes[x].rig, &m->lanes[y].rig},
-                                                   .texts = {&m->texts[0], &m->texts[1]},
-                                                   .streams = m->workload.streams};
+            m->pairs[m->n_pairs++] =
+                (plan_beside){.unit = {x, y},
+                              .rig = {&m->lanes[x].rig, &m->lanes[y].rig},
+                              .texts = {&m->texts[0], &m->texts[1]},
+                              .streams = m->workload.streams,
+                              .rows_most = plan_points_most(&m->points, ST_WORK_DECODE, BESIDE_NS),
+                              .tokens_most = plan_points_most(&m->points, ST_WORK_PREFILL, BESIDE_NS)};
         }
     }
     return m->n_pairs ? plan_texts_open(&m->texts[1], &m->lanes[0].rig, &m->workload, err) : STRETTO_OK;
@@ -203,12 +227,11 @@ static int open_all(plan_meter *m, stretto_error *err) {
     if (!m->lanes) return st_fail_memory(err, "the lanes' samples", n * sizeof *m->lanes);
     int rc = describe(m, &m->shape, err);
     for (uint32_t u = 0; u < n && !rc; u++) rc = plan_rig_open(&m->lanes[u].rig, s, s->lanes.units[u], rows, err);
-    cli_progress(s->cx, "reading the context");
+    cli_progress(s->cx, "making contexts of %u tokens, and timing a few calls", m->shape.depth);
     if (!rc) rc = plan_texts_open(&m->texts[0], &m->lanes[0].rig, &m->workload, err);
+    if (!rc) rc = choose_points(m, err);
     if (!rc) rc = open_pairs(m, err);
     if (rc) return rc;
-    plan_rig_quiet(&m->lanes[0].rig);
-    choose_points(m);
     m->text_ns = text_ns(s);
     return STRETTO_OK;
 }
@@ -230,7 +253,7 @@ int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, s
 
 static void free_lane(lane_meter *lane) {
     for (uint32_t c = 0; c < ST_MAX_CHUNKS; c++)
-        for (uint32_t p = 0; p < POINTS_MAX; p++) plan_samples_free(&lane->times[c][p]);
+        for (uint32_t p = 0; p < PLAN_POINTS_MAX; p++) plan_samples_free(&lane->times[c][p]);
     plan_samples_free(&lane->gap);
     plan_samples_free(&lane->between);
     plan_rig_close(&lane->rig);
@@ -247,20 +270,30 @@ void plan_meter_close(plan_meter *m) {
     free(m);
 }
 
-int plan_meter_turn(plan_meter *m, stretto_error *err) {
+static int measure_turn(plan_meter *m, bool lanes, stretto_error *err) {
+    uint64_t begin = st_now_ns();
     int rc = STRETTO_OK;
-    for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = measure_lane(m, u, err);
+    for (uint32_t u = 0; u < m->s->lanes.n && lanes && !rc; u++) rc = measure_lane(m, u, err);
+    if (lanes) m->turn_ns = (double)(st_now_ns() - begin);
     for (uint32_t i = 0; i < m->n_pairs && !rc; i++) rc = plan_beside_turn(&m->pairs[i], err);
     cli_progress_end(m->s->cx);
     m->turns += !rc;
+    m->lane_turns += lanes && !rc;
     return rc;
 }
 
+int plan_meter_turn(plan_meter *m, stretto_error *err) {
+    return measure_turn(m, true, err);
+}
+
+/* What lanes do to each other takes the least number of turns to be seen at all. */
 int plan_meter_turns(plan_meter *m, stretto_error *err) {
-    uint64_t begin = st_now_ns();
+    uint64_t begin = st_now_ns(), spent = 0;
     int rc = STRETTO_OK;
-    for (unsigned i = 0; i < TURNS && (i < TURNS_LEAST || st_now_ns() - begin < TURNS_NS) && !rc; i++)
-        rc = plan_meter_turn(m, err);
+    for (unsigned i = 0; i < TURNS && (i < TURNS_LEAST || spent < TURNS_NS) && !rc; i++) {
+        rc = measure_turn(m, spent < LANES_NS, err);
+        spent = st_now_ns() - begin;
+    }
     return rc;
 }
 
@@ -269,10 +302,11 @@ int plan_meter_turns(plan_meter *m, stretto_error *err) {
 static int note_lane(const plan_meter *m, uint32_t u, st_costs *out, stretto_error *err) {
     const lane_meter *lane = &m->lanes[u];
     for (uint32_t c = 0; c < m->s->n_chunks; c++) {
-        for (uint32_t p = 0; p < m->n_points; p++) {
+        for (uint32_t p = 0; p < m->points.n; p++) {
             double ns = plan_samples_mean(&lane->times[c][p]);
-            st_cost_curve *curve = st_costs_curve(out, c, u, m->points[p].work);
-            if (!st_cost_curve_add(curve, m->points[p].tokens, ns < 1 ? 1 : ns))
+            if (m->points.list[p].left_out) continue;
+            st_cost_curve *curve = st_costs_curve(out, c, u, m->points.list[p].work);
+            if (!st_cost_curve_add(curve, m->points.list[p].tokens, ns < 1 ? 1 : ns))
                 return st_fail(err, STRETTO_E_INTERNAL, "more than %d points of a curve", ST_COST_POINTS_MAX);
         }
     }
@@ -284,9 +318,21 @@ static int note_lane(const plan_meter *m, uint32_t u, st_costs *out, stretto_err
     return STRETTO_OK;
 }
 
+/* Where there was less time than measuring as always takes. */
+static void note_measuring(const plan_meter *m, st_costs *out) {
+    char left[sizeof out->measured - 64];
+    plan_points_text(&m->points, left, sizeof left);
+    if (m->lane_turns < TURNS_LEAST)
+        snprintf(out->measured, sizeof out->measured, "each call in %u turn%s of %.0f s, not in %u%s%s", m->lane_turns,
+                 m->lane_turns == 1 ? "" : "s", m->turn_ns / 1e9, TURNS_LEAST, left[0] ? "; " : "", left);
+    else
+        snprintf(out->measured, sizeof out->measured, "%s", left);
+}
+
 int plan_meter_costs(const plan_meter *m, st_costs *out, stretto_error *err) {
     int rc = describe(m, out, err);
     if (rc) return rc;
+    note_measuring(m, out);
     out->host.text_ns = m->text_ns;
     for (uint32_t u = 0; u < m->s->lanes.n && !rc; u++) rc = note_lane(m, u, out, err);
     for (uint32_t i = 0; i < m->n_pairs && !rc; i++) plan_beside_note(&m->pairs[i], out);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define CONTEXT_NS 3000000000ull /* to read contexts; of a slow model a call's rows are of fewer streams */
+#define CONTEXTS_BYTES (1ull << 30) /* far beyond any cache, so that more rows may be of the same streams */
 
 static const int32_t any_ids[PLAN_TOKENS_MAX]; /* any tokens do: the work is the same */
 
@@ -83,22 +83,24 @@ void plan_rig_quiet(plan_rig *rig) {
 
 /* ---- streams ---- */
 
-static int read_to(plan_rig *rig, st_stream *stream, uint32_t length, stretto_error *err) {
-    int rc = STRETTO_OK;
-    while (stream->n_past < length && !rc) {
-        if (cli_stopped(rig->s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
-        st_pass_clear(rig->pass);
-        st_pass_add(rig->pass, stream, any_ids, min_u32(length - stream->n_past, PLAN_TOKENS_MAX), 0);
-        rc = run_call(rig, err);
-    }
-    return rc;
-}
-
-static int open_stream(plan_rig *rig, st_stream **out, uint32_t n_ctx, uint32_t length, stretto_error *err) {
+/* With a context whose keys and values are any, as tokens are: having the model read it would take hours of a long one.
+ * There are two plan_texts, so each may have half of the memory. */
+static int open_stream(plan_texts *texts, plan_rig *rig, st_stream **out, uint32_t n_ctx, uint32_t length,
+                       stretto_error *err) {
     const session *s = rig->s;
+    uint64_t most = s->lanes.host.memory_bytes / 2;
     int rc =
         st_stream_open(out, rig->placement->chunks, s->n_chunks, session_kv_type(s), n_ctx, PLAN_TOKENS_MAX + 1, err);
-    return rc ? rc : read_to(rig, *out, length, err);
+    if (rc) return rc;
+    texts->bytes += st_stream_kv_bytes(*out);
+    if (most > 0 && texts->bytes > most)
+        return st_fail(
+            err, STRETTO_E_MEMORY,
+            "too little memory to measure with contexts of %u tokens: %.1f GB of keys and values, of %.1f GB", length,
+            2e-9 * (double)texts->bytes, 2e-9 * (double)most);
+    if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
+    st_stream_pretend(*out, length);
+    return STRETTO_OK;
 }
 
 int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err) {
@@ -107,11 +109,12 @@ int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workloa
     *texts = (plan_texts){
         .depth = workload->prompt + workload->generate / 2, .from = (workload->prompt - span) / 2, .span = span};
     int rc = STRETTO_OK;
-    uint64_t begin = st_now_ns();
     while (texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX && !rc)
-        rc = open_stream(rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from + span / 2, err);
-    while (texts->n_decoders < streams && (texts->n_decoders == 0 || st_now_ns() - begin < CONTEXT_NS) && !rc)
-        rc = open_stream(rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth, err);
+        rc = open_stream(texts, rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from + span / 2,
+                         err);
+    while (texts->n_decoders < streams && (texts->n_decoders == 0 || texts->bytes < CONTEXTS_BYTES) && !rc)
+        rc = open_stream(texts, rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth,
+                         err);
     return rc;
 }
 

@@ -12,13 +12,14 @@
 #define PLAN_TOKENS_MAX 256 /* of a prompt's call */
 #define PLAN_TEXTS_MAX 8    /* streams that share a call; more rows are more rows of these */
 
-/* Streams that calls are made of. Decoders have read a prompt and half of what is to follow. Readers have
- * read half of theirs: calls read the middle of a prompt again and again, `span` tokens at most. */
+/* Streams that calls are made of. Decoders stand after a prompt and half of what is to follow. Readers stand in the
+ * middle of theirs: calls read the middle of a prompt again and again, `span` tokens at most. */
 typedef struct plan_texts {
     st_stream *decoders[PLAN_TEXTS_MAX], *readers[PLAN_TEXTS_MAX];
     uint32_t n_decoders, n_readers;
     uint32_t depth;      /* positions of a decoder */
     uint32_t from, span; /* of each reader */
+    uint64_t bytes;      /* of keys and values */
 } plan_texts;
 
 typedef struct plan_rig {
@@ -36,8 +37,9 @@ typedef struct plan_rig {
 int plan_rig_open(plan_rig *rig, session *s, st_unit *unit, uint32_t rows, stretto_error *err);
 void plan_rig_close(plan_rig *rig);
 
-/* Opens the streams of a workload and has the rig read their contexts; they outlive the rig's calls and can be used by
- * rigs of the same session, one at a time. Close it after failures, too. */
+/* Opens the streams of a workload, with contexts that nothing has read, for a rig's placement; they can be used by rigs
+ * of the same session, one at a time. STRETTO_E_MEMORY where the machine could not hold two of it. Close it after
+ * failures, too. */
 int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err);
 void plan_texts_close(plan_texts *texts);
 /* The most tokens of prompts that share a call. */

@@ -202,6 +202,7 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     if (!rc) rc = plan_meter_turns(meter, err);
     if (!rc) rc = plan_meter_costs(meter, costs, err);
     setup->expected.has_costs = !rc;
+    if (!rc && costs->measured[0]) st_warn(&s->cx->log, "costs: %s", costs->measured);
     plan_meter_close(meter);
     if (!rc) rc = st_choose(&choice, costs, &in_flight, goal, setup->o->seed, s->cx->stop, err);
     if (!rc && choice.n_possible == 0) rc = st_fail(err, STRETTO_E_INPUT, "no schedule is possible here");

@@ -25,6 +25,9 @@ uint64_t st_stream_kv_bytes(const st_stream *stream);
 /* Forgets positions n and later (n <= n_past). STRETTO_E_USAGE when a sliding layer has already lost what position n
  * needs: going back by fewer than max_rows positions from the most there ever were is always possible. */
 int st_stream_truncate(st_stream *stream, uint32_t n, stretto_error *err);
+/* As if n positions had been read (n <= n_ctx), for measuring: what a pass costs does not depend on the keys and
+ * values, which become any finite numbers. */
+void st_stream_pretend(st_stream *stream, uint32_t n);
 /* As good as a fresh one, bit for bit: nothing reads keys and values that were not stored since. */
 void st_stream_reset(st_stream *stream);
 

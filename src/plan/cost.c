@@ -78,6 +78,7 @@ int st_costs_of(st_costs *out, const st_costs *costs, const uint32_t *units, uin
     int code = st_costs_create(out, costs->n_chunks, n, err);
     if (code) return code;
     memcpy(out->title, costs->title, sizeof out->title);
+    memcpy(out->measured, costs->measured, sizeof out->measured);
     memcpy(out->chunks, costs->chunks, costs->n_chunks * sizeof *out->chunks);
     memcpy(out->acceptance, costs->acceptance, sizeof out->acceptance);
     out->host = costs->host;

@@ -73,6 +73,7 @@ typedef struct st_cost_host {
 
 typedef struct st_costs {
     char title[256];
+    char measured[320]; /* what measuring it left out; "": nothing */
     uint32_t n_chunks, n_units, n_memories;
     st_cost_chunk *chunks;       /* [n_chunks] owned, as all below */
     st_cost_unit *units;         /* [n_units] */

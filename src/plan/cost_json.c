@@ -330,7 +330,7 @@ static void read_host(reader *r, const st_json_value *top) {
 static void read_table(reader *r, const st_json_value *top) {
     static const char *const keys[] = {"schema",  "title",        "note",      "depth",     "chunks", "memories",
                                        "units",   "costs",        "transfers", "slowdowns", "host",   "acceptance",
-                                       "version", "command_line", "time",      NULL};
+                                       "version", "command_line", "time",      "measured",  NULL};
     static const char *const schemas[] = {ST_COSTS_SCHEMA, NULL};
     st_json_word(r->in, top, "schema", schemas);
     st_json_only(r->in, top, keys);
@@ -342,6 +342,7 @@ static void read_table(reader *r, const st_json_value *top) {
     if (!r->in->code) r->in->code = st_costs_create(r->out, (uint32_t)n_chunks, (uint32_t)n_units, r->in->err);
     if (r->in->code) return;
     if (st_json_has(top, "title")) st_json_string(r->in, top, "title", r->out->title, sizeof r->out->title);
+    if (st_json_has(top, "measured")) st_json_string(r->in, top, "measured", r->out->measured, sizeof r->out->measured);
     if (st_json_has(top, "depth")) r->out->depth = (uint32_t)st_json_integer(r->in, top, "depth", 0, 1u << 24);
     read_chunks(r, &chunks);
     read_memories(r, top);

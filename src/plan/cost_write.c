@@ -155,6 +155,7 @@ json_t *st_costs_json(const st_costs *costs) {
     st_json_set(&host, "lookup_ns", st_json_real(costs->host.lookup_ns));
     st_json_set(&object, "schema", st_json_text(ST_COSTS_SCHEMA));
     if (costs->title[0]) st_json_set(&object, "title", st_json_text(costs->title));
+    if (costs->measured[0]) st_json_set(&object, "measured", st_json_text(costs->measured));
     st_json_set(&object, "depth", st_json_count(costs->depth));
     st_json_set(&object, "chunks", chunks_json(costs));
     st_json_set(&object, "memories", memories_json(costs));

@@ -231,7 +231,7 @@ static void words(st_buf *out) {
     st_buf_text(out, "</dl>\n</section>\n");
 }
 
-static void conditions(st_buf *out, const st_choice *choice, const st_page *page) {
+static void conditions(st_buf *out, const st_choice *choice, const st_costs *costs, const st_page *page) {
     st_buf text = {0};
     st_buf_text(out, "<section class=\"card\">\n<h2>How it came about</h2>\n"
                      "<p>Every schedule was simulated, call by call, from what each chunk costs on each unit, alone "
@@ -243,6 +243,10 @@ static void conditions(st_buf *out, const st_choice *choice, const st_page *page
     st_page_machine(out, page);
     st_plan_task_text(&text, choice);
     st_page_fact(out, "workload", &text);
+    if (costs->measured[0]) {
+        st_buf_text(&text, costs->measured);
+        st_page_fact(out, "costs", &text);
+    }
     st_buf_text(out, "</dl>\n");
     st_page_again(out, page);
     st_buf_text(out, "</section>\n");
@@ -264,7 +268,7 @@ void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, c
     for (size_t i = 0; i < choice->n_possible; i++) schedule(out, choice, costs, i);
     impossible(out, choice);
     words(out);
-    conditions(out, choice, &page);
+    conditions(out, choice, costs, &page);
     st_page_end(out, &page, st_plan_json(choice, costs, origin));
     out->failed |= task.failed;
     st_buf_free(&task);

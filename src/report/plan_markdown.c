@@ -62,6 +62,7 @@ void st_plan_markdown(st_buf *out, const st_choice *choice, const st_costs *cost
     if (costs->title[0]) st_buf_printf(out, "- Model: %s\n", costs->title);
     st_buf_text(out, "- Workload: ");
     st_plan_task_text(out, choice);
+    if (costs->measured[0]) st_buf_printf(out, "\n- Costs: %s", costs->measured);
     if (origin && origin->host) {
         st_buf_printf(out, "\n- Host: %s, ", origin->host->cpu_model);
         st_text_host(out, origin->host, -1);

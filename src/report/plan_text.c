@@ -165,6 +165,11 @@ void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, b
     }
     st_plan_task_text(out, choice);
     st_buf_text(out, "\n");
+    if (costs->measured[0]) {
+        st_buf_text(out, "costs: ");
+        st_text_wrap(out, costs->measured, 7, 2, WIDTH);
+        st_buf_text(out, "\n");
+    }
     if (choice->n_possible > 0) table_text(out, choice);
     impossible_text(out, choice);
     answer_text(out, choice, color);

@@ -75,7 +75,12 @@ static session one_chunk = {.cx = &cx, .n_chunks = 1}; /* so that there is no wa
 static plan_beside make_pair(void) {
     static plan_texts texts;
     for (unsigned i = 0; i < 2; i++) rigs[i] = (plan_rig){.s = &one_chunk};
-    return (plan_beside){.unit = {0, 1}, .rig = {&rigs[0], &rigs[1]}, .texts = {&texts, &texts}, .streams = 4};
+    return (plan_beside){.unit = {0, 1},
+                         .rig = {&rigs[0], &rigs[1]},
+                         .texts = {&texts, &texts},
+                         .streams = 4,
+                         .rows_most = 8,
+                         .tokens_most = 256};
 }
 
 static void only_what_ran_beside_counts(void **state) {

@@ -39,6 +39,8 @@ static void check(const st_workload *workload, uint32_t readers) {
     fixture_check(plan_texts_open(&texts, &rig, workload, &err), &err);
     assert_int_equal(texts.n_readers, readers);
     assert_int_equal(2 * texts.from + texts.span, workload->prompt); /* the middle */
+    assert_int_equal(rig.ended_ns, 0);                               /* no call was run, however long contexts are */
+    assert_int_equal(texts.decoders[0]->n_past, workload->prompt + workload->generate / 2);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         uint32_t most = plan_texts_prompt(&texts);
         check_read(&rig, &texts, calls[i] < most ? calls[i] : most);
@@ -55,9 +57,31 @@ static void prompts_are_read_around_their_middle(void **state) {
     check(&(st_workload){1, 96, 4}, 1);
     check(&(st_workload){4, 96, 4}, 3); /* which share calls */
     check(&(st_workload){1, 2, 1}, 1);
+    check(&(st_workload){1, 100000, 4}, 1);
+}
+
+static void contexts_beyond_the_memory_are_refused(void **state) {
+    (void)state;
+    stretto_error err;
+    fixture f;
+    atomic_bool stop;
+    plan_rig rig;
+    plan_texts texts;
+    atomic_init(&stop, false);
+    fixture_open(&f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
+    cli cx = {.stop = &stop};
+    session s = {.cx = &cx, .model = f.model, .lanes.host.memory_bytes = 1000000};
+    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, &err), &err);
+    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, &err), &err);
+    assert_int_equal(plan_texts_open(&texts, &rig, &(st_workload){1, 100000, 4}, &err), STRETTO_E_MEMORY);
+    assert_non_null(strstr(err.text, "contexts of"));
+    plan_texts_close(&texts);
+    plan_rig_close(&rig);
+    fixture_close(&f);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prompts_are_read_around_their_middle)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prompts_are_read_around_their_middle),
+                                       cmocka_unit_test(contexts_beyond_the_memory_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "json/build.h"
 
 static const char table[] =
-    "{\"schema\": \"stretto-costs/1\", \"title\": \"a toy\", \"depth\": 64,"
+    "{\"schema\": \"stretto-costs/1\", \"title\": \"a toy\", \"measured\": \"once\", \"depth\": 64,"
     " \"chunks\": [{\"name\": \"1\", \"layers\": [0, 3], \"weight_bytes\": 1000, \"kv_bytes_per_token\": 10},"
     "              {\"name\": \"2\", \"layers\": [4, 7], \"weight_bytes\": 3000, \"kv_bytes_per_token\": 20}],"
     " \"memories\": [{\"name\": \"host\", \"bytes\": 100000}],"
@@ -27,6 +27,7 @@ static int parse_table(st_costs *costs, stretto_error *err) {
 }
 
 static void check_table(const st_costs *costs) {
+    assert_string_equal(costs->measured, "once");
     assert_int_equal(costs->n_chunks, 2);
     assert_int_equal(costs->n_units, 3);
     assert_float_equal(st_cost_ns(costs, 0, 0, ST_WORK_DECODE, 1), 100, 1e-9);

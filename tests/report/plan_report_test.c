@@ -19,6 +19,8 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     st_costs costs;
     st_choice choice;
     make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    snprintf(costs.measured, sizeof costs.measured,
+             "each call in 1 turn of 34 s, not in 3; calls of 64 rows (14 s) are not measured");
     choice.rows[0].measured = (st_measured){
         .done = true, .tokens_per_s = 400, .stream_tokens_per_s = 400, .prefill_tokens_per_s = 400, .ttft_ns = 3e6};
     choice.rows[1].measured = (st_measured){.done = true,
@@ -33,7 +35,8 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
     st_plan_text(&out, &choice, &costs, false);
     assert_false(out.failed);
     static const char *const lines[] = {
-        "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n\n",
+        "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n"
+        "costs: each call in 1 turn of 34 s, not in 3; calls of 64 rows (14 s) are not\n  measured\n\n",
         "\n  predicted               ms/token tokens/s   each first ms  gap ms     MB  busy\n"
         "  threads of cpu:0+1          2.40      417    417     2.40    2.40      4 100 %\n"
         "    measured -4 %, first +25 %          400    400     3.00\n",
