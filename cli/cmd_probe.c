@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "input.h"
 #include "job.h"
 #include "json_out.h"
@@ -72,7 +73,8 @@ static int parse_budget(probe_work *w, stretto_error *err) {
     bool good = cli_number_real(&end, &seconds);
     if (*end == 's') end++;
     if (!good || *end || !(seconds >= 0 && seconds <= 1e6)) {
-        return st_fail(err, STRETTO_E_USAGE, "--budget wants seconds, as in 10 or 10s, not \"%.40s\"", w->o->budget);
+        return st_fail(err, STRETTO_E_USAGE, "--budget wants seconds, as in 10 or 10s, not \"%.*s\"",
+                       ST_CUT(w->o->budget, 40));
     }
     w->budget_ns = (uint64_t)(seconds * 1e9);
     return STRETTO_OK;
@@ -85,7 +87,7 @@ static int choose_arrangements(probe_work *w, stretto_error *err) {
     while (at && *at) {
         char name[64];
         size_t n = strcspn(at, ","), count;
-        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+        snprintf(name, sizeof name, "%.*s", (int)st_utf8_cut(at, n, sizeof name - 1), at);
         const st_arrangement *table = st_arrangements(&count), *chosen = st_arrangement_find(name, err);
         if (!chosen) return err->code;
         w->plan.chosen[chosen - table] = true;

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +23,16 @@ static int read_all(const cli *cx, int fd, const char *path, size_t most, st_buf
         if (n == 0) return out->failed ? st_fail_memory(err, "the text", out->len) : STRETTO_OK;
         if (n < 0 && errno == EINTR) {
             if (cli_stopped(cx))
-                return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.300s", cli_shown_path(path));
+                return st_fail(err, STRETTO_E_STOPPED, "interrupted while reading %.*s",
+                               ST_CUT(cli_shown_path(path), 300));
             continue;
         }
-        if (n < 0) return st_fail(err, STRETTO_E_IO, "cannot read %.300s: %s", cli_shown_path(path), strerror(errno));
+        if (n < 0)
+            return st_fail(err, STRETTO_E_IO, "cannot read %.*s: %s", ST_CUT(cli_shown_path(path), 300),
+                           strerror(errno));
         if (out->len + (size_t)n > most)
-            return st_fail(err, STRETTO_E_INPUT, "%.300s is larger than %zu MiB, which such a file never is",
-                           cli_shown_path(path), most >> 20);
+            return st_fail(err, STRETTO_E_INPUT, "%.*s is larger than %zu MiB, which such a file never is",
+                           ST_CUT(cli_shown_path(path), 300), most >> 20);
         st_buf_add(out, part, (size_t)n);
     }
 }
@@ -49,8 +53,9 @@ int cli_read_at_most(const cli *cx, const char *path, size_t most, st_buf *out, 
     bool standard = strcmp(path, "-") == 0;
     if (!*path) return st_fail(err, STRETTO_E_USAGE, "a file to read has an empty name");
     int fd = standard ? STDIN_FILENO : open_file(cx, path);
-    if (fd < 0 && errno == EINTR) return st_fail(err, STRETTO_E_STOPPED, "interrupted while opening %.300s", path);
-    if (fd < 0) return st_fail(err, STRETTO_E_IO, "cannot open %.300s: %s", path, strerror(errno));
+    if (fd < 0 && errno == EINTR)
+        return st_fail(err, STRETTO_E_STOPPED, "interrupted while opening %.*s", ST_CUT(path, 300));
+    if (fd < 0) return st_fail(err, STRETTO_E_IO, "cannot open %.*s: %s", ST_CUT(path, 300), strerror(errno));
     int rc = read_all(cx, fd, path, most, out, err);
     if (!standard) close(fd);
     return rc;
@@ -73,9 +78,9 @@ static bool separates(char c) {
 }
 
 static int bad_id(const char *path, unsigned line, const char *word, size_t n, const char *why, stretto_error *err) {
-    int shown_bytes = n < 40 ? (int)n : 40;
-    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%.*s\" %s", cli_shown_path(path), line, shown_bytes, word,
-                   why);
+    int shown_bytes = (int)st_utf8_cut(word, n, 40);
+    return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"%.*s\" %s", ST_CUT(cli_shown_path(path), 200), line,
+                   shown_bytes, word, why);
 }
 
 static int parse_ids(const char *path, const st_buf *text, uint32_t n_vocab, st_ids *ids, stretto_error *err) {
@@ -101,7 +106,8 @@ static int parse_ids(const char *path, const st_buf *text, uint32_t n_vocab, st_
         int rc = st_ids_add(ids, (int32_t)value, err);
         if (rc) return rc;
     }
-    if (ids->len == 0) return st_fail(err, STRETTO_E_INPUT, "%.300s has no token ids in it", cli_shown_path(path));
+    if (ids->len == 0)
+        return st_fail(err, STRETTO_E_INPUT, "%.*s has no token ids in it", ST_CUT(cli_shown_path(path), 300));
     return STRETTO_OK;
 }
 

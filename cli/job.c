@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "input.h"
 
 #include <stdio.h>
@@ -209,9 +210,10 @@ int cli_job_read(cli_job *job, const cli *cx, const cli_command *command, const 
     *job = (cli_job){0};
     int rc = cli_read_file(cx, path, &text, err);
     if (!rc && text.len >= 4 && memcmp(text.data, "GGUF", 4) == 0)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s is a model, not a job: -m %.200s", path, path);
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s is a model, not a job: -m %.*s", ST_CUT(path, 200), ST_CUT(path, 200));
     if (!rc && text.len > JOB_MAX)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s has %zu bytes: a job has at most %d", path, text.len, JOB_MAX);
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s has %zu bytes: a job has at most %d", ST_CUT(path, 200), text.len,
+                     JOB_MAX);
     if (!rc) {
         job->top = st_json_begin(&job->in, text.len ? text.data : "", text.len, err);
         if (!job->in.code) check_head(job, command);

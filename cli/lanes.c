@@ -2,6 +2,7 @@
 #include "lanes.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "number.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static bool same_cores(const st_core_set *a, const st_core_set *b) {
 /* The lane of the core set that n bytes of text name; a new one if need be. */
 static int want_lane(wanted *w, const char *text, size_t n, unsigned *lane, stretto_error *err) {
     char spec[512];
-    if (n >= sizeof spec) return st_fail(err, STRETTO_E_USAGE, "unit \"%.60s...\" is too long a list", text);
+    if (n >= sizeof spec) return st_fail(err, STRETTO_E_USAGE, "unit \"%.*s...\" is too long a list", ST_CUT(text, 60));
     snprintf(spec, sizeof spec, "%.*s", (int)n, text);
     st_core_set *set;
     unsigned n_sets;
@@ -81,7 +82,7 @@ static int want_place(wanted *w, const char *item, size_t n, stretto_error *err)
     if (good && *at == '-') at++, good = read_number(&at, &place.last);
     if (!good || *at != '=' || at >= item + n || place.first == 0 || place.last < place.first) {
         return st_fail(err, STRETTO_E_USAGE, "--place wants CHUNK=UNIT, as in 1=cpu:0,3=cpu:1, not \"%.*s\"",
-                       (int)(n < 60 ? n : 60), item);
+                       (int)st_utf8_cut(item, n, 60), item);
     }
     if (w->lanes->n_places == CLI_PLACES_MAX) return st_fail(err, STRETTO_E_USAGE, "--place has more than 256 parts");
     int rc = refuse_twice(w->lanes, &place, err);

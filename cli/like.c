@@ -2,6 +2,7 @@
 #include "like.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "outputs.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ int cli_like_parse(cli *cx, const char *like, const char *type, const char *scal
     if (found < 0) {
         st_buf names = {0};
         st_synth_types_text(&names);
-        int rc = st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.40s\"; there are %s", type,
+        int rc = st_fail(err, STRETTO_E_USAGE, "no tensor type \"%.*s\"; there are %s", ST_CUT(type, 40),
                          names.failed ? "others" : names.data);
         st_buf_free(&names);
         return rc;
@@ -70,7 +71,7 @@ static int write_file(cli *cx, const st_synth_options *synth, const char *path, 
     int rc = st_synth_write(own, synth, err);
     cli_progress_end(cx);
     if (!rc && rename(own, path) != 0) {
-        rc = st_fail(err, STRETTO_E_IO, "cannot rename %.300s: %s", own, strerror(errno));
+        rc = st_fail(err, STRETTO_E_IO, "cannot rename %.*s: %s", ST_CUT(own, 300), strerror(errno));
         unlink(own);
     }
     return rc;

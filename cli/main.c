@@ -4,6 +4,7 @@
 #include "outputs.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +144,8 @@ static int dispatch(cli *cx, stretto_error *err) {
     }
     const cli_command *command = cli_command_find(word);
     if (!command && word[0] == '-') {
-        return st_fail(err, STRETTO_E_USAGE, "the command comes first, then its options (found %.60s); stretto help",
-                       word);
+        return st_fail(err, STRETTO_E_USAGE, "the command comes first, then its options (found %.*s); stretto help",
+                       ST_CUT(word, 60));
     }
     if (!command) return cli_command_unknown(word, err);
     return run_command(cx, command, cx->argc - 1, cx->argv + 1, err);

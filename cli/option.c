@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "number.h"
 
 #include <ctype.h>
@@ -30,8 +31,8 @@ int cli_command_unknown(const char *name, stretto_error *err) {
     for (const cli_command *const *c = cli_commands; *c && n < 63; c++) names[n++] = (*c)->name;
     names[n] = NULL;
     const char *near = st_nearest(name, names);
-    if (near) return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; did you mean %s?", name, near);
-    return st_fail(err, STRETTO_E_USAGE, "no command \"%.60s\"; stretto help lists them", name);
+    if (near) return st_fail(err, STRETTO_E_USAGE, "no command \"%.*s\"; did you mean %s?", ST_CUT(name, 60), near);
+    return st_fail(err, STRETTO_E_USAGE, "no command \"%.*s\"; stretto help lists them", ST_CUT(name, 60));
 }
 
 void cli_choices(const char *choices, void (*fn)(void *arg, const char *word, size_t n), void *arg) {
@@ -62,7 +63,7 @@ static void option_spelling(const cli_option *o, char *out, size_t size) {
 static int bad_value(const cli_option *o, const char *text, const char *wanted, stretto_error *err) {
     char name[64];
     option_spelling(o, name, sizeof name);
-    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.80s\"", name, wanted, text);
+    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.*s\"", name, wanted, ST_CUT(text, 80));
 }
 
 static int set_count(const cli_option *o, const char *text, uint32_t *field, stretto_error *err) {
@@ -134,7 +135,7 @@ static int bad_choice(const cli_option *o, const char *text, stretto_error *err)
                                list[i]);
     const char *near = st_nearest(text, list);
     option_spelling(o, name, sizeof name);
-    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.80s\"%s%s%s", name, wanted, text,
+    return st_fail(err, STRETTO_E_USAGE, "%s wants %s, not \"%.*s\"%s%s%s", name, wanted, ST_CUT(text, 80),
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -152,7 +153,7 @@ static int set_choices(const cli_option *o, const char *text, const char **field
         char word[64];
         const char *found;
         size_t n = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
+        snprintf(word, sizeof word, "%.*s", (int)st_utf8_cut(at, n, sizeof word - 1), at);
         int rc = set_choice(o, word, &found, err);
         if (rc) return rc;
         at += n;
@@ -209,7 +210,7 @@ static int unknown_long(const cli_command *command, const char *word, stretto_er
     size_t n = 0, matches = 0;
     size_t len = strcspn(word, "=");
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)(len < 63 ? len : 63), word);
+    snprintf(name, sizeof name, "%.*s", (int)st_utf8_cut(word, len, sizeof name - 1), word);
     for (const cli_option *o = command->options; o->name && n < OPTIONS_MAX; o++) {
         if (o->hidden) continue;
         names[n++] = o->name;
@@ -295,12 +296,12 @@ static int set_operands(const cli_command *command, int argc, char **argv, void 
     const cli_option *operand = command->operands;
     for (int i = optind; i < argc; i++, operand++) {
         if (!operand || !operand->name) {
-            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.80s\"; stretto %s --help",
-                           command->name, argv[i], command->name);
+            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.*s\"; stretto %s --help",
+                           command->name, ST_CUT(argv[i], 80), command->name);
         }
         if (already_given(operand, options)) {
-            return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.80s\"", operand->name,
-                           argv[i]);
+            return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.*s\"", operand->name,
+                           ST_CUT(argv[i], 80));
         }
         int rc = cli_option_set(operand, argv[i], options, err);
         if (rc) return rc;

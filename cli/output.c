@@ -161,7 +161,7 @@ void cli_progress(cli *cx, const char *fmt, ...) {
     va_end(args);
     flockfile(stderr);
     if (!cx->progress_shown || now - cx->progress_ns >= PROGRESS_NS) {
-        fprintf(stderr, "\r\033[K%.79s", line);
+        fprintf(stderr, "\r\033[K%.*s", ST_CUT(line, 79));
         fflush(stderr);
         cx->progress_shown = true;
         cx->progress_ns = now;

@@ -2,6 +2,7 @@
 #include "outputs.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "input.h"
 #include "resolve.h"
 
@@ -40,8 +41,8 @@ static int spare(const cli_option *target, const cli_option *inputs, const void 
     for (const cli_option *o = inputs; o && o->name; o++) {
         if (target->may_replace && strcmp(target->may_replace, o->name) == 0) continue;
         if (!reads(o, options, &read) || read.st_dev != written.st_dev || read.st_ino != written.st_ino) continue;
-        return st_fail(err, STRETTO_E_USAGE, "%.200s is read: a result cannot replace it (--%s)",
-                       cli_shown_path(text_of(o, options)), target->name);
+        return st_fail(err, STRETTO_E_USAGE, "%.*s is read: a result cannot replace it (--%s)",
+                       ST_CUT(cli_shown_path(text_of(o, options)), 200), target->name);
     }
     return STRETTO_OK;
 }
@@ -68,7 +69,7 @@ int cli_make_folders(const char *folder, stretto_error *err) {
         char kept = path[i];
         path[i] = 0;
         if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            return st_fail(err, STRETTO_E_IO, "cannot make folder %.300s: %s", path, strerror(errno));
+            return st_fail(err, STRETTO_E_IO, "cannot make folder %.*s: %s", ST_CUT(path, 300), strerror(errno));
         }
         path[i] = kept;
     }
@@ -79,8 +80,8 @@ int cli_sinks_differ(st_sink *const *sinks, unsigned n, stretto_error *err) {
     for (unsigned i = 1; i < n; i++) {
         for (unsigned k = 0; sinks[i] && k < i; k++) {
             if (sinks[k] && st_sink_same(sinks[k], sinks[i]))
-                return st_fail(err, STRETTO_E_USAGE, "two results cannot go to one file: %.200s and %.200s",
-                               st_sink_path(sinks[k]), st_sink_path(sinks[i]));
+                return st_fail(err, STRETTO_E_USAGE, "two results cannot go to one file: %.*s and %.*s",
+                               ST_CUT(st_sink_path(sinks[k]), 200), ST_CUT(st_sink_path(sinks[i]), 200));
         }
     }
     return STRETTO_OK;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "plan/pace.h"
 #include "plan_rounds.h"
 #include "run/schedule.h"
@@ -165,7 +166,7 @@ static int check_row(check_work *w, size_t i, stretto_error *err) {
     cli_progress(w->s->cx, "checking, round %u: %s", w->rounds.n + 1, row->title);
     int rc = run_row(w, row, plan_rounds_now(&w->rounds, i), &why);
     if (rc == STRETTO_E_INPUT || rc == STRETTO_E_USAGE) {
-        snprintf(row->measured.why, sizeof row->measured.why, "%.190s", why.text);
+        snprintf(row->measured.why, sizeof row->measured.why, "%.*s", ST_CUT(why.text, 190));
     } else if (rc) {
         return st_fail(err, rc, "%s: %s", row->title, why.text);
     }

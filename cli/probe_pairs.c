@@ -3,6 +3,7 @@
 #include "probe_setup.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "number.h"
 
 #include <string.h>
@@ -68,7 +69,8 @@ static int add_listed(probe_plan *plan, const char *text, stretto_error *err) {
         const char *end = at;
         if (!read_chunk(&end, &a) || *end++ != ',' || !read_chunk(&end, &b)) {
             return st_fail(err, STRETTO_E_USAGE,
-                           "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.60s\"", text);
+                           "--pairs wants two chunks, as in 1,3 (or \"1,3 2,4\", or all), not \"%.*s\"",
+                           ST_CUT(text, 60));
         }
         int rc = add_pair(plan, a, b, err);
         if (rc) return rc;

@@ -4,6 +4,7 @@
 #include "probe_setup.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "device/process.h"
 #include "probe/clock_step.h"
 
@@ -105,7 +106,8 @@ static void describe_controls(probe_plan *plan) {
         place_controls(plan, u, lane);
         if (u >= plan->n_lanes) {
             plan->peaks[u] = plan->peaks[lane];
-            snprintf(plan->peaks[u].unit, sizeof plan->peaks[u].unit, "process:%.39s", plan->s->lanes.names[lane]);
+            snprintf(plan->peaks[u].unit, sizeof plan->peaks[u].unit, "process:%.*s",
+                     ST_CUT(plan->s->lanes.names[lane], 39));
         }
     }
     for (unsigned c = 0; c < ST_CONTROL_COUNT; c++)

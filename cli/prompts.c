@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "input.h"
 #include "json/read.h"
 
@@ -20,18 +21,18 @@ typedef struct place {
 static int fail_key(const place *at, const char *key, const char *expected, const json_t *found, stretto_error *err) {
     char what[80];
     if (!found)
-        return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: no key \"%s\"; expected %s", at->file, at->line, key,
-                       expected);
+        return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: no key \"%s\"; expected %s", ST_CUT(at->file, 200),
+                       at->line, key, expected);
     st_json_describe(found, what, sizeof what);
-    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"%s\" is %s; expected %s", at->file, at->line, key, what,
-                   expected);
+    return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"%s\" is %s; expected %s", ST_CUT(at->file, 200), at->line,
+                   key, what, expected);
 }
 
 static int fail_line(const place *at, const json_t *found, stretto_error *err) {
     char what[80];
     st_json_describe(found, what, sizeof what);
-    return st_fail(err, STRETTO_E_INPUT, "%.200s line %u is %s; expected an object with id, prompt and n", at->file,
-                   at->line, what);
+    return st_fail(err, STRETTO_E_INPUT, "%.*s line %u is %s; expected an object with id, prompt and n",
+                   ST_CUT(at->file, 200), at->line, what);
 }
 
 static int check_keys(const place *at, json_t *object, stretto_error *err) {
@@ -44,11 +45,10 @@ static int check_keys(const place *at, json_t *object, stretto_error *err) {
         if (known[i]) continue;
         const char *near = st_nearest(key, known);
         if (near)
-            return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: unknown key \"%.60s\"; did you mean \"%s\"?",
-                           at->file, at->line, key, near);
-        return st_fail(err, STRETTO_E_INPUT,
-                       "%.200s line %u: unknown key \"%.60s\"; a prompt has id, prompt, n and seed", at->file, at->line,
-                       key);
+            return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: unknown key \"%.*s\"; did you mean \"%s\"?",
+                           ST_CUT(at->file, 200), at->line, ST_CUT(key, 60), near);
+        return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: unknown key \"%.*s\"; a prompt has id, prompt, n and seed",
+                       ST_CUT(at->file, 200), at->line, ST_CUT(key, 60));
     }
     return STRETTO_OK;
 }
@@ -99,8 +99,8 @@ static int note_id(const place *at, json_t *ids, const json_t *id, stretto_error
     const json_t *before = json_object_get(ids, name);
     int rc = STRETTO_OK;
     if (before)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"id\" %.60s is that of line %" JSON_INTEGER_FORMAT ", too",
-                     at->file, at->line, name, json_integer_value(before));
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"id\" %.*s is that of line %" JSON_INTEGER_FORMAT ", too",
+                     ST_CUT(at->file, 200), at->line, ST_CUT(name, 60), json_integer_value(before));
     else if (json_object_set_new(ids, name, json_integer(at->line)))
         rc = st_fail_memory(err, "an id", strlen(name));
     free(name);
@@ -112,8 +112,8 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
     json_error_t why;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
     if (!object)
-        return st_fail(err, STRETTO_E_INPUT, "%.200s line %u: no JSON at byte %d: %.160s", at->file, at->line,
-                       why.position, why.text);
+        return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: no JSON at byte %d: %.*s", ST_CUT(at->file, 200), at->line,
+                       why.position, ST_CUT(why.text, 160));
     cli_prompt *p = add(prompts);
     int rc = p ? STRETTO_OK : st_fail_memory(err, "the prompts", (prompts->n + 1) * sizeof *p);
     if (!rc) {
@@ -143,8 +143,9 @@ int cli_prompts_parse(cli_prompts *prompts, const char *file, const st_buf *text
         if (!st_json_blank(line, n_line)) rc = read_line(prompts, &at, line, n_line, ids, &defaults, err);
     }
     json_decref(ids);
-    if (!rc && prompts->n == 0) rc = st_fail(err, STRETTO_E_INPUT, "%.300s has no prompts in it", at.file);
-    if (!rc && prompts->n > INT32_MAX) rc = st_fail(err, STRETTO_E_INPUT, "%.300s has too many prompts", at.file);
+    if (!rc && prompts->n == 0) rc = st_fail(err, STRETTO_E_INPUT, "%.*s has no prompts in it", ST_CUT(at.file, 300));
+    if (!rc && prompts->n > INT32_MAX)
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s has too many prompts", ST_CUT(at.file, 300));
     return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -70,11 +71,11 @@ static int not_found(const char *model, int reason, stretto_error *err) {
     names[n] = NULL;
     if (reason == ENOENT && !strchr(model, '/') && !strstr(model, ".gguf")) {
         const char *near = st_nearest(model, names);
-        if (near) return st_fail(err, STRETTO_E_IO, "no model %.200s; did you mean %s?", model, near);
-        return st_fail(err, STRETTO_E_IO, "no model %.200s: neither a file nor a known name (smollm2, gemma3-270m)",
-                       model);
+        if (near) return st_fail(err, STRETTO_E_IO, "no model %.*s; did you mean %s?", ST_CUT(model, 200), near);
+        return st_fail(err, STRETTO_E_IO, "no model %.*s: neither a file nor a known name (smollm2, gemma3-270m)",
+                       ST_CUT(model, 200));
     }
-    return st_fail(err, STRETTO_E_IO, "cannot open model %.300s: %s", model, strerror(reason));
+    return st_fail(err, STRETTO_E_IO, "cannot open model %.*s: %s", ST_CUT(model, 300), strerror(reason));
 }
 
 int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *err) {

@@ -2,6 +2,7 @@
 #include "roofline.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "device/kernels.h"
 #include "device/parts.h"
 #include "report/json.h"
@@ -254,7 +255,7 @@ static int add_chunks(roofline *roof, const session *s, const bench_test *test, 
         const st_chunk *chunk = st_chain_chunk(s->chain, i);
         char name[80], layers[24];
         cli_span_text(layers, sizeof layers, &chunk->span, chunk->head);
-        snprintf(name, sizeof name, "%.24s, chunk %u (%s)", test->name, i + 1, layers);
+        snprintf(name, sizeof name, "%.*s, chunk %u (%s)", ST_CUT(test->name, 24), i + 1, layers);
         roof_row row = row_of("chunk", name, s->unit_of[i]);
         double ns = bench_chunk_ns(test, i);
         uint64_t bytes = token_bytes(s, chunk, test);
@@ -305,7 +306,7 @@ int roofline_scaling(roofline *roof, stretto_error *err) {
             if (strcmp(few->kind, more.kind) != 0 || strcmp(few->name, more.name) != 0) continue;
             if (few->threads == more.threads) break; /* another unit of the same size */
             roof_row row = {.kind = "scaling", .threads = more.threads, .per = "times", .rate = more.rate / few->rate};
-            snprintf(row.name, sizeof row.name, "%.40s, over %u thread%s", more.name, few->threads,
+            snprintf(row.name, sizeof row.name, "%.*s, over %u thread%s", ST_CUT(more.name, 40), few->threads,
                      few->threads == 1 ? "" : "s");
             int rc = add_row(roof, &row, err);
             if (rc) return rc;

@@ -2,6 +2,7 @@
 #include "run_account.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "report/plan_report.h"
 #include "run/schedule.h"
 #include "json/build.h"
@@ -96,7 +97,7 @@ static void tell_steps(run_account *a, run_expected *e, const st_schedule *sched
         for (uint32_t u = 0; u < schedule->n_units; u++)
             snprintf(a->units[u], sizeof a->units[u], "%s", schedule->units[u]);
         a->has_steps = simulate_again(a, e, schedule, &why) == STRETTO_OK;
-        if (!a->has_steps) snprintf(a->no_steps, sizeof a->no_steps, "%.190s", why.text);
+        if (!a->has_steps) snprintf(a->no_steps, sizeof a->no_steps, "%.*s", ST_CUT(why.text, 190));
     }
 }
 

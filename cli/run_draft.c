@@ -2,6 +2,7 @@
 #include "run_draft.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "resolve.h"
 
 #include <stdlib.h>
@@ -11,13 +12,13 @@ static int compare_vocabulary(const st_tokenizer *ours, const st_tokenizer *thei
                               stretto_error *err) {
     uint32_t n = st_tokenizer_size(ours);
     if (st_tokenizer_size(theirs) != n)
-        return st_fail(err, STRETTO_E_INPUT, "draft model %.200s has a vocabulary of %u tokens, the model one of %u",
-                       name, st_tokenizer_size(theirs), n);
+        return st_fail(err, STRETTO_E_INPUT, "draft model %.*s has a vocabulary of %u tokens, the model one of %u",
+                       ST_CUT(name, 200), st_tokenizer_size(theirs), n);
     for (uint32_t i = 0; i < n; i++) {
         st_str a = st_tokenizer_piece(ours, (int32_t)i), b = st_tokenizer_piece(theirs, (int32_t)i);
         if (a.len != b.len || memcmp(a.data, b.data, a.len) != 0)
-            return st_fail(err, STRETTO_E_INPUT,
-                           "draft model %.200s has another vocabulary: its token %u is another one", name, i);
+            return st_fail(err, STRETTO_E_INPUT, "draft model %.*s has another vocabulary: its token %u is another one",
+                           ST_CUT(name, 200), i);
     }
     return STRETTO_OK;
 }

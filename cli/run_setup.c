@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "device/cpu.h"
 #include "input.h"
 #include "plan_measure.h"
@@ -91,7 +92,7 @@ static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
         rc = st_schedule_parse(&setup->schedule, bytes, text.len, &why);
         if (!rc) rc = read_predicted(setup, bytes, text.len, &why);
         if (!rc) rc = check_units(&setup->schedule, &why);
-        if (rc) st_fail(err, rc, "%.200s: %.290s", cli_shown_path(setup->o->schedule), why.text);
+        if (rc) st_fail(err, rc, "%.*s: %.*s", ST_CUT(cli_shown_path(setup->o->schedule), 200), ST_CUT(why.text, 290));
     }
     st_buf_free(&text);
     return rc;
@@ -107,8 +108,8 @@ static int set_streams(run_setup *setup, stretto_error *err) {
     if (all || s->kind == ST_SCHEDULE_BATCHED || s->batch > s->streams) s->batch = s->streams;
     stretto_error why = {0};
     if (!st_schedule_check(s, &why)) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_USAGE, "--streams %u with %.200s: %.250s", setup->o->streams,
-                   cli_shown_path(setup->o->schedule), why.text);
+    return st_fail(err, STRETTO_E_USAGE, "--streams %u with %.*s: %.*s", setup->o->streams,
+                   ST_CUT(cli_shown_path(setup->o->schedule), 200), ST_CUT(why.text, 250));
 }
 
 static void write_options(run_setup *setup) {
@@ -165,8 +166,8 @@ int run_setup_read(run_setup *setup, cli *cx, const run_options *o, stretto_erro
 int run_setup_place(const run_setup *setup, session *s, stretto_error *err) {
     int rc = session_place(s, !setup->scheduled, err);
     if (rc != STRETTO_E_USAGE || !setup->chunks[0]) return rc;
-    return st_fail(err, STRETTO_E_INPUT, "%.200s: %.290s", cli_shown_path(setup->o->schedule),
-                   err->text); /* the layers are the file's */
+    return st_fail(err, STRETTO_E_INPUT, "%.*s: %.*s", ST_CUT(cli_shown_path(setup->o->schedule), 200),
+                   ST_CUT(err->text, 290)); /* the layers are the file's */
 }
 
 /* ---- the choice ---- */
@@ -247,7 +248,8 @@ static int use_schedule(run_setup *setup, session *s, st_streams_options *option
                             options->n_ctx, &why);
         options->drafts = setup->draft.chains;
     }
-    return rc ? st_fail(err, rc, "%.200s: %.290s", cli_shown_path(setup->o->schedule), why.text) : STRETTO_OK;
+    return rc ? st_fail(err, rc, "%.*s: %.*s", ST_CUT(cli_shown_path(setup->o->schedule), 200), ST_CUT(why.text, 290))
+              : STRETTO_OK;
 }
 
 int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **out, stretto_error *err) {

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "input.h"
 #include "json_out.h"
 #include "prompts.h"
@@ -55,11 +56,11 @@ static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
     const cli_prompt *p = &w->prompts.list[i];
     int rc = run_encode(&w->s, w->o, &p->text, &w->ids[i], err);
     if (!rc && w->ids[i].len == 0)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" is empty: it has no tokens to go on from",
-                     cli_shown_path(w->o->prompts), p->line);
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"prompt\" is empty: it has no tokens to go on from",
+                     ST_CUT(cli_shown_path(w->o->prompts), 200), p->line);
     if (!rc && w->ids[i].len > INT32_MAX / 2)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.200s line %u: \"prompt\" has %zu tokens", cli_shown_path(w->o->prompts),
-                     p->line, w->ids[i].len);
+        rc = st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"prompt\" has %zu tokens",
+                     ST_CUT(cli_shown_path(w->o->prompts), 200), p->line, w->ids[i].len);
     w->sampling[i] = run_sampling(w->o);
     w->sampling[i].seed = p->seed;
     w->jobs[i] = (st_job){
@@ -96,8 +97,8 @@ static int choose_ctx(streams_work *w, stretto_error *err) {
     }
     int rc = session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, &why);
     if (!rc) return STRETTO_OK;
-    return st_fail(err, rc, "%.200s line %u: \"prompt\": %.250s", cli_shown_path(w->o->prompts),
-                   w->prompts.list[longest].line, why.text);
+    return st_fail(err, rc, "%.*s line %u: \"prompt\": %.*s", ST_CUT(cli_shown_path(w->o->prompts), 200),
+                   w->prompts.list[longest].line, ST_CUT(why.text, 250));
 }
 
 /* ---- results ---- */
@@ -194,8 +195,8 @@ static int verify_one(streams_work *w, size_t i, stretto_error *err) {
     if (cli_stopped(w->cx)) /* the chain looks at that, too, and its run may have ended early */
         return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
     return st_fail(err, STRETTO_E_INTERNAL,
-                   "%.200s line %u: not the ids of a serial run: id %u of %u differs, or the end",
-                   cli_shown_path(w->o->prompts), w->prompts.list[i].line, v.n + 1, k->n);
+                   "%.*s line %u: not the ids of a serial run: id %u of %u differs, or the end",
+                   ST_CUT(cli_shown_path(w->o->prompts), 200), w->prompts.list[i].line, v.n + 1, k->n);
 }
 
 static int verify(streams_work *w, stretto_error *err) {
@@ -283,7 +284,7 @@ static int outcome(const streams_work *w, int rc, stretto_error *err) {
         return st_fail(err, rc, "interrupted: %zu prompts finished, %u cancelled",
                        w->prompts.n - w->n_cancelled - w->n_failed, w->n_cancelled);
     if (rc && w->n_failed > 0)
-        return st_fail(err, rc, "%u of %zu prompts failed: %.400s", w->n_failed, w->prompts.n, err->text);
+        return st_fail(err, rc, "%u of %zu prompts failed: %.*s", w->n_failed, w->prompts.n, ST_CUT(err->text, 400));
     return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/usage.h"
+#include "base/utf8.h"
 #include "report/text.h"
 #include "resolve.h"
 
@@ -14,7 +15,7 @@ int session_open_file(session *s, cli *cx, const session_options *options, stret
     s->cx = cx;
     s->options = options;
     if (options->model && options->like)
-        return st_fail(err, STRETTO_E_USAGE, "-m %.200s and --like %s: one model at a time", options->model,
+        return st_fail(err, STRETTO_E_USAGE, "-m %.*s and --like %s: one model at a time", ST_CUT(options->model, 200),
                        options->like);
     int rc = options->like
                  ? cli_like_file(cx, options->like, options->type, options->scale, s->path, sizeof s->path, err)

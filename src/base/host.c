@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/isa.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <hwloc.h>
 #include <math.h>
@@ -124,7 +125,7 @@ int st_host_read(st_host *host, const char *root, stretto_error *err) {
     *host = (st_host){0};
     struct utsname names;
     if (uname(&names) != 0) return st_fail(err, STRETTO_E_UNIT, "uname: the kernel does not say what it is");
-    snprintf(host->kernel, sizeof host->kernel, "%.63s", names.release);
+    snprintf(host->kernel, sizeof host->kernel, "%.*s", ST_CUT(names.release, 63));
     snprintf(host->isa, sizeof host->isa, "%s", st_isa_name());
     int code = load_topology(host, names.machine, err);
     if (code != STRETTO_OK) {

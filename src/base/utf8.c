@@ -40,6 +40,15 @@ bool st_utf8_is_beginning(const char *bytes, size_t n) {
     return n <= want.more && fitting(bytes, n, want) == n;
 }
 
+size_t st_utf8_cut(const char *text, size_t len, size_t most) {
+    if (len <= most) return len;
+    for (size_t back = 1; back < 4 && back <= most; back++) {
+        const size_t at = most - back;
+        if (st_utf8_length(text + at, len - at) > back) return at;
+    }
+    return most;
+}
+
 void st_utf8_clean(st_buf *out, const char *text) {
     for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
         unsigned length = st_utf8_length(text, left);

@@ -7,12 +7,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Bytes of the character that starts at bytes (1 to 4), or 0 when none does or n bytes are not all of it. n > 0. */
 unsigned st_utf8_length(const char *bytes, size_t n);
 
 /* Whether n bytes, n > 0, could be the beginning of a character that is not complete yet. */
 bool st_utf8_is_beginning(const char *bytes, size_t n);
+
+/* How many of the len bytes at text to show where there is room for `most`: as many as fit, but no part of a character.
+ */
+size_t st_utf8_cut(const char *text, size_t len, size_t most);
+
+/* The two arguments of a "%.*s" that shows at most so many bytes of a text, which ends at a NUL, in whole characters.
+ */
+#define ST_CUT(text, most) (int)st_utf8_cut((text), strnlen((text), (size_t)(most) + 4), (most)), (text)
 
 /* Appends text; each byte that is no part of UTF-8 becomes U+FFFD. */
 void st_utf8_clean(st_buf *out, const char *text);

@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "device/lane.h"
 #include "device/process_box.h"
 
@@ -302,7 +303,7 @@ static int describe(process_unit *p, const st_host *host, const st_cpu_options *
     int code = st_lane_describe(&own, host, lane, err);
     if (code != STRETTO_OK) return code;
     p->info = own;
-    snprintf(p->info.name, sizeof p->info.name, "process:%.39s", own.name);
+    snprintf(p->info.name, sizeof p->info.name, "process:%.*s", ST_CUT(own.name, 39));
     snprintf(p->info.kind, sizeof p->info.kind, "process");
     p->info.max_pending = PROCESS_PENDING;
     p->info.shares_memory = false;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gguf/message.h"
 #include "gguf/parse.h"
 
@@ -97,14 +98,15 @@ static void pad(st_gguf_writer *w, uint64_t written) {
 /* Adds to a list; false after any failure. */
 static bool declare(st_gguf_writer *w, declared_list *list, const char *kind, const char *name, uint64_t bytes) {
     size_t len = strlen(name);
-    if (w->head_written) fail(w, STRETTO_E_USAGE, "%s %.80s comes after the first data", kind, name);
+    if (w->head_written) fail(w, STRETTO_E_USAGE, "%s %.*s comes after the first data", kind, ST_CUT(name, 80));
     if (len == 0 || len > ST_KEY_MAX)
-        fail(w, STRETTO_E_USAGE, "a %s's name of %zu bytes, wanted 1 to %d: %.80s", kind, len, ST_KEY_MAX, name);
+        fail(w, STRETTO_E_USAGE, "a %s's name of %zu bytes, wanted 1 to %d: %.*s", kind, len, ST_KEY_MAX,
+             ST_CUT(name, 80));
     declared *items = st_grow(list->items, list->n, &list->cap, sizeof *items, SIZE_MAX);
     if (items) list->items = items;
     declared item = {w->names.len, len, bytes};
     st_buf_add(&w->names, name, len);
-    if (!items || w->names.failed) fail(w, STRETTO_E_MEMORY, "out of memory for %s %.80s", kind, name);
+    if (!items || w->names.failed) fail(w, STRETTO_E_MEMORY, "out of memory for %s %.*s", kind, ST_CUT(name, 80));
     if (!items || w->err.code) return false;
     items[list->n++] = item;
     return true;
@@ -139,7 +141,7 @@ static void set_alignment(st_gguf_writer *w, uint32_t value) {
 
 void st_writer_number(st_gguf_writer *w, const char *key, uint32_t value_type, const void *value) {
     size_t size = st_value_size(value_type);
-    if (size == 0) fail(w, STRETTO_E_USAGE, "key %.80s: type %u is not a number's", key, value_type);
+    if (size == 0) fail(w, STRETTO_E_USAGE, "key %.*s: type %u is not a number's", ST_CUT(key, 80), value_type);
     if (!begin_value(w, key, value_type)) return;
     st_buf_add(&w->values, value, size);
     if (strcmp(key, "general.alignment") != 0) return;
@@ -172,7 +174,7 @@ void st_writer_strings(st_gguf_writer *w, const char *key, const char *const *va
 
 void st_writer_array(st_gguf_writer *w, const char *key, uint32_t value_type, const void *values, size_t n) {
     size_t size = st_value_size(value_type);
-    if (size == 0) fail(w, STRETTO_E_USAGE, "key %.80s: type %u is not a number's", key, value_type);
+    if (size == 0) fail(w, STRETTO_E_USAGE, "key %.*s: type %u is not a number's", ST_CUT(key, 80), value_type);
     if (!begin_value(w, key, ST_V_ARRAY)) return;
     add_u32(&w->values, value_type);
     add_u64(&w->values, n);
@@ -184,8 +186,8 @@ static uint64_t tensor_bytes(st_gguf_writer *w, const char *name, uint32_t type,
                              uint32_t n_dims) {
     const st_type_info *info = st_type_find(type);
     if (!info || n_dims < 1 || n_dims > 4 || dims[0] % info->block_len != 0) {
-        fail(w, STRETTO_E_USAGE, "tensor %.80s: type %u, %u dimensions, rows of %s elements cannot be", name, type,
-             n_dims, ST_NUMBER(n_dims > 0 ? dims[0] : 0));
+        fail(w, STRETTO_E_USAGE, "tensor %.*s: type %u, %u dimensions, rows of %s elements cannot be", ST_CUT(name, 80),
+             type, n_dims, ST_NUMBER(n_dims > 0 ? dims[0] : 0));
         return 0;
     }
     uint64_t bytes = info->block_bytes;
@@ -193,8 +195,8 @@ static uint64_t tensor_bytes(st_gguf_writer *w, const char *name, uint32_t type,
     for (uint32_t i = 0; i < n_dims; i++)
         fits = fits && !__builtin_mul_overflow(bytes, i == 0 ? dims[0] / info->block_len : dims[i], &bytes);
     if (!fits || bytes == 0 || bytes > INT64_MAX - w->data_bytes - w->alignment) {
-        fail(w, STRETTO_E_USAGE, "tensor %.80s: %s of type %s is too much or nothing", name, ST_DIMS(dims, n_dims),
-             info->name);
+        fail(w, STRETTO_E_USAGE, "tensor %.*s: %s of type %s is too much or nothing", ST_CUT(name, 80),
+             ST_DIMS(dims, n_dims), info->name);
         return 0;
     }
     return bytes;

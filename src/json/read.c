@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -43,8 +44,8 @@ st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, strett
     }
     in->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &problem);
     if (!in->root) {
-        in->code = st_fail(err, STRETTO_E_INPUT, "line %d, column %d: no JSON: %.200s", problem.line, problem.column,
-                           problem.text);
+        in->code = st_fail(err, STRETTO_E_INPUT, "line %d, column %d: no JSON: %.*s", problem.line, problem.column,
+                           ST_CUT(problem.text, 200));
     } else if (!json_is_object(in->root)) {
         st_json_fail(in, &top, "expected a JSON object");
     } else {
@@ -88,7 +89,7 @@ static void describe_real(double value, char *out, size_t size) {
 
 void st_json_describe(const json_t *json, char *out, size_t size) {
     if (json_is_string(json)) {
-        snprintf(out, size, "a text (\"%.40s\")", json_string_value(json));
+        snprintf(out, size, "a text (\"%.*s\")", ST_CUT(json_string_value(json), 40));
     } else if (json_is_integer(json)) {
         snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(json));
     } else if (json_is_real(json)) {
@@ -108,7 +109,8 @@ int st_json_fail_found(st_json_in *in, const st_json_value *at, const char *expe
 
 static st_json_value join(const st_json_value *object, const char *key, const json_t *json) {
     st_json_value value = {.json = json};
-    snprintf(value.path, sizeof value.path, "%.80s%s%.24s", object->path, object->path[0] ? "." : "", key);
+    snprintf(value.path, sizeof value.path, "%.*s%s%.*s", ST_CUT(object->path, 80), object->path[0] ? "." : "",
+             ST_CUT(key, 24));
     return value;
 }
 
@@ -122,9 +124,9 @@ void st_json_only(st_json_in *in, const st_json_value *object, const char *const
         if (keys[i]) continue;
         const char *near = st_nearest(key, keys);
         if (near) {
-            st_json_fail(in, object, "unknown key \"%.60s\"; did you mean \"%s\"?", key, near);
+            st_json_fail(in, object, "unknown key \"%.*s\"; did you mean \"%s\"?", ST_CUT(key, 60), near);
         } else {
-            st_json_fail(in, object, "unknown key \"%.60s\"", key);
+            st_json_fail(in, object, "unknown key \"%.*s\"", ST_CUT(key, 60));
         }
         return;
     }
@@ -177,7 +179,7 @@ size_t st_json_size(st_json_in *in, const st_json_value *list, size_t most) {
 
 st_json_value st_json_item(st_json_in *in, const st_json_value *list, size_t i, json_type type) {
     st_json_value value = {0};
-    snprintf(value.path, sizeof value.path, "%.90s[%zu]", list->path, i);
+    snprintf(value.path, sizeof value.path, "%.*s[%zu]", ST_CUT(list->path, 90), i);
     if (in->code || !list->json) return value;
     value.json = json_array_get(list->json, i);
     if (value.json && is_type(value.json, type)) return value;
@@ -249,15 +251,15 @@ static unsigned word_index(st_json_in *in, const st_json_value *at, const char *
     }
     const char *near = st_nearest(word, words);
     if (near) {
-        st_json_fail(in, at, "no \"%.60s\" is known; did you mean \"%s\"?", word, near);
+        st_json_fail(in, at, "no \"%.*s\" is known; did you mean \"%s\"?", ST_CUT(word, 60), near);
         return 0;
     }
     char all[200] = "";
     for (unsigned i = 0; words[i]; i++) {
         size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s%.40s", i ? ", " : "", words[i]);
+        snprintf(all + used, sizeof all - used, "%s%.*s", i ? ", " : "", ST_CUT(words[i], 40));
     }
-    st_json_fail(in, at, "no \"%.60s\" is known; expected one of %s", word, all);
+    st_json_fail(in, at, "no \"%.*s\" is known; expected one of %s", ST_CUT(word, 60), all);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "model/hparams.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -152,7 +153,7 @@ int st_hparams_rope_scaling(const st_binder *bind, float *factor, stretto_error 
     if (st_str_equal(type, "none")) return 0;
     if (!st_str_equal(type, "linear"))
         return st_fail(err, STRETTO_E_INPUT, "%s: %s is \"%.*s\", expected none or linear", bind->gguf->path, key,
-                       (int)(type.len < 40 ? type.len : 40), type.data);
+                       (int)st_utf8_cut(type.data, type.len, 40), type.data);
     if ((code = st_hparam_f32(bind, "rope.scaling.factor", true, factor, err))) return code;
     if (!(*factor > 0.0f && isfinite(*factor)))
         return st_fail(err, STRETTO_E_INPUT, "%s: %s.rope.scaling.factor is %g, expected a positive number",

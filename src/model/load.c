@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -37,14 +38,15 @@ static int find_arch(st_model *model, stretto_error *err) {
     char names[128];
     arch_names(names, sizeof names);
     return st_fail(err, STRETTO_E_INPUT, "%s: architecture \"%.*s\" is not supported; supported: %s", model->gguf->path,
-                   (int)(name.len < 64 ? name.len : 64), name.data, names);
+                   (int)st_utf8_cut(name.data, name.len, 64), name.data, names);
 }
 
 static void read_name(st_model *model) {
     st_str name = {0};
     stretto_error ignored;
     if (st_gguf_str(model->gguf, "general.name", false, &name, &ignored) == 0 && name.len) {
-        snprintf(model->name, sizeof model->name, "%.*s", (int)name.len, name.data);
+        snprintf(model->name, sizeof model->name, "%.*s", (int)st_utf8_cut(name.data, name.len, sizeof model->name - 1),
+                 name.data);
         return;
     }
     const char *slash = strrchr(model->gguf->path, '/');

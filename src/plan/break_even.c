@@ -2,6 +2,7 @@
 #include "plan/break_even.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "plan/candidates.h"
 #include "plan/simulate.h"
 
@@ -136,17 +137,18 @@ static void tell(st_break_even_result *out, const st_schedule *one, const st_sch
     char by[24];
     switch (out->answer) {
     case ST_BREAK_EVEN_AT:
-        snprintf(out->reason, sizeof out->reason, "%.140s beats %.110s from an overlap factor of %.2f on", y, x,
-                 out->overlap);
+        snprintf(out->reason, sizeof out->reason, "%.*s beats %.*s from an overlap factor of %.2f on", ST_CUT(y, 140),
+                 ST_CUT(x, 110), out->overlap);
         break;
     case ST_BREAK_EVEN_NEVER:
         percent(by, 1 - out->two_tokens_per_s / out->one_tokens_per_s);
-        snprintf(out->reason, sizeof out->reason, "even with perfect overlap %.140s would be %s slower than %.100s", y,
-                 by, x);
+        snprintf(out->reason, sizeof out->reason, "even with perfect overlap %.*s would be %s slower than %.*s",
+                 ST_CUT(y, 140), by, ST_CUT(x, 100));
         break;
     default:
         percent(by, at_least / out->one_tokens_per_s - 1);
-        snprintf(out->reason, sizeof out->reason, "%.140s is %s faster than %.100s even without any overlap", y, by, x);
+        snprintf(out->reason, sizeof out->reason, "%.*s is %s faster than %.*s even without any overlap",
+                 ST_CUT(y, 140), by, ST_CUT(x, 100));
         break;
     }
     st_buf_free(&a);
@@ -163,8 +165,8 @@ static int decide(contest *c, st_break_even_result *out) {
     double goal = out->one_tokens_per_s;
     if (!(goal > 0) || !(out->two_tokens_per_s > 0)) {
         out->answer = ST_BREAK_EVEN_UNKNOWN;
-        snprintf(out->reason, sizeof out->reason, "%.310s",
-                 c->missing.text[0] ? c->missing.text : "two units need two chunks");
+        snprintf(out->reason, sizeof out->reason, "%.*s",
+                 ST_CUT(c->missing.text[0] ? c->missing.text : "two units need two chunks", 310));
         return STRETTO_OK;
     }
     out->answer = out->two_tokens_per_s < goal ? ST_BREAK_EVEN_NEVER
@@ -195,8 +197,8 @@ static void impossible(st_break_even_result *out, const st_costs *costs) {
     st_buf chain = {0};
     st_chain_text(&chain, costs);
     out->answer = ST_BREAK_EVEN_IMPOSSIBLE;
-    snprintf(out->reason, sizeof out->reason, "%.200s is a chain, nothing can run beside it",
-             chain.failed ? "token, chunks, token" : chain.data);
+    snprintf(out->reason, sizeof out->reason, "%.*s is a chain, nothing can run beside it",
+             ST_CUT(chain.failed ? "token, chunks, token" : chain.data, 200));
     st_buf_free(&chain);
 }
 

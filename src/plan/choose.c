@@ -2,6 +2,7 @@
 #include "plan/choose.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "plan/break_even.h"
 #include "plan/choose_impl.h"
 
@@ -79,17 +80,18 @@ static void explain(chooser *c) {
            !chooser_differ(&out->rows[0].schedule, &out->rows[out->runner_up].schedule))
         out->runner_up++;
     if (out->runner_up == out->n_possible) {
-        snprintf(out->reason, sizeof out->reason, "%.140s is the only possible schedule", out->rows[0].title);
+        snprintf(out->reason, sizeof out->reason, "%.*s is the only possible schedule",
+                 ST_CUT(out->rows[0].title, 140));
         return;
     }
     const st_choice_row *second = &out->rows[out->runner_up];
     double gain = 100 * (1 - out->rows[0].score / second->score);
     if (gain < 0.05)
-        snprintf(out->reason, sizeof out->reason, "%.140s needs as much %s as %.140s", out->rows[0].title,
-                 gains[out->goal] + strlen("less "), second->title);
+        snprintf(out->reason, sizeof out->reason, "%.*s needs as much %s as %.*s", ST_CUT(out->rows[0].title, 140),
+                 gains[out->goal] + strlen("less "), ST_CUT(second->title, 140));
     else
-        snprintf(out->reason, sizeof out->reason, "%.140s needs %.*f %% %s than %.140s%s", out->rows[0].title,
-                 gain < 9.95 ? 1 : 0, gain, gains[out->goal], second->title, why);
+        snprintf(out->reason, sizeof out->reason, "%.*s needs %.*f %% %s than %.*s%s", ST_CUT(out->rows[0].title, 140),
+                 gain < 9.95 ? 1 : 0, gain, gains[out->goal], ST_CUT(second->title, 140), why);
 }
 
 /* ---- what would change it ---- */
@@ -155,19 +157,19 @@ static void find_turn(chooser *c) {
     out->measured = row_overlap(c, at_most);
     if (!wins) {
         snprintf(out->turn, sizeof out->turn,
-                 "no overlap factor would change that: even at 1 %.140s would take %.0f %% longer", at_most->title,
-                 100 * (most / alone->score - 1));
+                 "no overlap factor would change that: even at 1 %.*s would take %.0f %% longer",
+                 ST_CUT(at_most->title, 140), 100 * (most / alone->score - 1));
     } else if (always) {
-        snprintf(out->turn, sizeof out->turn, "no overlap factor would change that: %.140s wins even at -1",
-                 together->title);
+        snprintf(out->turn, sizeof out->turn, "no overlap factor would change that: %.*s wins even at -1",
+                 ST_CUT(together->title, 140));
     } else {
         out->turns = true;
         out->overlap = turning_point(c, alone->score, &together);
         out->measured = row_overlap(c, together);
         bool now = st_row_overlaps(&out->rows[0]);
         double shown = fabs(out->overlap) < 0.005 ? 0 : out->overlap; /* not as -0.00 */
-        snprintf(out->turn, sizeof out->turn, "%s an overlap factor of %.2f (here %.2f) %.140s would be the best",
-                 now ? "below" : "above", shown, out->measured, now ? alone->title : together->title);
+        snprintf(out->turn, sizeof out->turn, "%s an overlap factor of %.2f (here %.2f) %.*s would be the best",
+                 now ? "below" : "above", shown, out->measured, ST_CUT(now ? alone->title : together->title, 140));
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What becomes of a schedule that is considered: a row with what it comes to, or why it is impossible. */
 #include "base/error.h"
+#include "base/utf8.h"
 #include "plan/choose_impl.h"
 
 #include <math.h>
@@ -85,7 +86,7 @@ void chooser_predict(chooser *c, st_choice_row *row) {
         row->possible = true;
         row->score = chooser_score(c->out->goal, &row->result);
     } else if (code == STRETTO_E_INPUT) {
-        snprintf(row->why, sizeof row->why, "%.310s", why.text);
+        snprintf(row->why, sizeof row->why, "%.*s", ST_CUT(why.text, 310));
     } else {
         c->code = st_fail(c->err, code, "%s", why.text);
     }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "probe/estimate.h"
 #include "stat/grouped.h"
 
@@ -30,13 +31,13 @@ static const st_probe_row *find_row(const st_probe_record *record, const st_prob
 static int check_alike(const st_probe_record *before, const st_probe_record *after, const char *const names[2],
                        stretto_error *err) {
     if (strcmp(before->title, after->title) != 0)
-        return st_fail(err, STRETTO_E_INPUT,
-                       "%.60s and %.60s cannot be compared: one is of %.150s, the other of %.150s", names[0], names[1],
-                       before->title, after->title);
+        return st_fail(err, STRETTO_E_INPUT, "%.*s and %.*s cannot be compared: one is of %.*s, the other of %.*s",
+                       ST_CUT(names[0], 60), ST_CUT(names[1], 60), ST_CUT(before->title, 150),
+                       ST_CUT(after->title, 150));
     if (before->cache != after->cache)
-        return st_fail(err, STRETTO_E_INPUT,
-                       "%.60s and %.60s cannot be compared: one has the cache state %s, the other %s", names[0],
-                       names[1], st_cache_name(before->cache), st_cache_name(after->cache));
+        return st_fail(
+            err, STRETTO_E_INPUT, "%.*s and %.*s cannot be compared: one has the cache state %s, the other %s",
+            ST_CUT(names[0], 60), ST_CUT(names[1], 60), st_cache_name(before->cache), st_cache_name(after->cache));
     return STRETTO_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "probe/rounds.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void row_skip(st_probe_row *row, int code, enum st_stop stop, const char 
     row->stop = stop;
     row->flags = ST_ROW_FEW;
     row->rounds_needed = ST_PROBE_LEAST_ROUNDS;
-    snprintf(row->evidence, sizeof row->evidence, "not measured: %.280s", why);
+    snprintf(row->evidence, sizeof row->evidence, "not measured: %.*s", ST_CUT(why, 280));
 }
 
 /* An equal part of what is left of the budget for each row to come. */

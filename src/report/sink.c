@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ struct st_sink {
 };
 
 static int sink_fail(const st_sink *sink, const char *what, stretto_error *err) {
-    return st_fail(err, STRETTO_E_IO, "cannot %s %.300s: %s", what, sink->path, strerror(errno));
+    return st_fail(err, STRETTO_E_IO, "cannot %s %.*s: %s", what, ST_CUT(sink->path, 300), strerror(errno));
 }
 
 /* With the permissions of what it will replace. */
@@ -71,7 +72,7 @@ int st_sink_open(st_sink **out, const char *path, stretto_error *err) {
 }
 
 static int fail_memory(const st_sink *sink, stretto_error *err) {
-    return st_fail(err, STRETTO_E_MEMORY, "out of memory while making %.300s", sink->path);
+    return st_fail(err, STRETTO_E_MEMORY, "out of memory while making %.*s", ST_CUT(sink->path, 300));
 }
 
 int st_sink_put_early(st_sink *sink, const st_buf *text, stretto_error *err) {
@@ -92,7 +93,7 @@ int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err) {
         whole = whole && rename(sink->temp, sink->target) == 0;
     }
     if (whole) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_IO, "cannot write %.300s: %s (%zu bytes were to be written)", sink->path,
+    return st_fail(err, STRETTO_E_IO, "cannot write %.*s: %s (%zu bytes were to be written)", ST_CUT(sink->path, 300),
                    strerror(errno), text->len);
 }
 

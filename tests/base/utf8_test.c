@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -62,11 +63,42 @@ static void what_is_no_character_is_replaced(void **state) {
     st_buf_free(&out);
 }
 
+/* "é" is two bytes, "€" three, the face four. */
+static void texts_are_cut_between_characters(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t most, shown;
+    } cases[] = {
+        {"abc", 2, 2},
+        {"abc", 3, 3},
+        {"abc", 9, 3},
+        {"", 3, 0},
+        {"a\xc3\xa9", 2, 1},
+        {"a\xc3\xa9", 3, 3},
+        {"a\xc3\xa9z", 3, 3},
+        {"a\xe2\x82\xacz", 3, 1},
+        {"a\xe2\x82\xacz", 2, 1},
+        {"\xf0\x9f\x98\x80z", 3, 0},
+        {"\xf0\x9f\x98\x80z", 4, 4},
+        {"a\xe9\xe9\xe9", 2, 2}, /* Latin-1: no characters to keep whole */
+        {"a\xa9\xa9\xa9\xa9\xa9", 5, 5},
+        {"\xe2\x82", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[16];
+        assert_int_equal(st_utf8_cut(cases[i].text, strlen(cases[i].text), cases[i].most), cases[i].shown);
+        snprintf(out, sizeof out, "%.*s", ST_CUT(cases[i].text, cases[i].most));
+        assert_int_equal(strlen(out), cases[i].shown);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths_agree_with_the_definition),
         cmocka_unit_test(a_beginning_is_no_character_yet),
         cmocka_unit_test(what_is_no_character_is_replaced),
+        cmocka_unit_test(texts_are_cut_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

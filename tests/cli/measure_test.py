@@ -210,7 +210,11 @@ class Bench(support.CommandTest):
         self.assertEqual(csv[0], "test,threads,tokens,depth,sample,ns,tokens_per_s")
         self.assertEqual([line.split(",")[0] for line in csv[1:]], ["tg3", "tg3"])
         self.assertRegex(self.done(*words, "md").decode(), r"\| tg3 \| \d+ \| [\d.]+ \| [\d.]+ \| [\d.]+ \|")
-        self.assertIn("tg3", self.done(*words, "text").decode())
+        self.assertIn("| tokens/s, median | min | max |", self.done(*words, "md").decode())
+        text = self.done(*words, "text").decode().splitlines()
+        self.assertIn("tg3", text[-1])
+        self.assertTrue(text[-2].endswith("  tokens/s: median         min         max"), text[-2])
+        self.assertEqual(len(text[-1]), len(text[-2]))
 
     def test_nothing_to_measure(self):
         self.fails(USAGE, "bench", "-m", LLAMA, "-p", "0", "-n", "0,0", says=["-p", "-n"])

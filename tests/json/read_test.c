@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -54,6 +55,19 @@ static void the_first_failure_stays(void **state) {
     st_json_value list = st_json_list(&r.in, &r.top, "list");
     assert_int_equal(st_json_size(&r.in, &list, 2), 0);
     assert_string_equal(r.err.text, "n: expected a number from 3 to 4, found 2.5");
+    assert_int_equal(st_json_end(&r.in), STRETTO_E_INPUT);
+}
+
+/* 59 bytes of 60, and then two. */
+static void a_long_key_is_cut_between_characters(void **state) {
+    (void)state;
+    char text[100], wanted[100];
+    reading r;
+    snprintf(text, sizeof text, "{\"%059d\xc3\xa9\": 1}", 0);
+    snprintf(wanted, sizeof wanted, "unknown key \"%059d\"", 0);
+    begin(&r, text);
+    st_json_only(&r.in, &r.top, kinds);
+    assert_string_equal(r.err.text, wanted);
     assert_int_equal(st_json_end(&r.in), STRETTO_E_INPUT);
 }
 
@@ -117,9 +131,9 @@ static void what_is_no_document_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_within_limits_are_read),  cmocka_unit_test(the_first_failure_stays),
-        cmocka_unit_test(a_failure_says_where),           cmocka_unit_test(a_byte_order_mark_is_skipped),
-        cmocka_unit_test(what_is_no_document_is_refused),
+        cmocka_unit_test(values_within_limits_are_read), cmocka_unit_test(the_first_failure_stays),
+        cmocka_unit_test(a_failure_says_where),          cmocka_unit_test(a_long_key_is_cut_between_characters),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),  cmocka_unit_test(what_is_no_document_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
