@@ -106,6 +106,8 @@ void cli_quoted(cli *cx, const char *bytes, size_t n) {
             cli_write(cx, "\\r", 2);
         } else if (c == '"' || c == '\\') {
             cli_printf(cx, "\\%c", c);
+        } else if (st_utf8_control(bytes + i, n - i) == 2) {
+            cli_printf(cx, "\\x%02x\\x%02x", c, (unsigned char)bytes[++i]);
         } else if (c < 0x20 || c == 0x7f || st_utf8_length(bytes + i, n - i) == 0) {
             cli_printf(cx, "\\x%02x", c);
         } else {
@@ -119,8 +121,9 @@ void cli_quoted(cli *cx, const char *bytes, size_t n) {
 
 void cli_name(cli *cx, const char *bytes, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        bool control = (unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f;
+        const unsigned control = st_utf8_control(bytes + i, n - i);
         cli_write(cx, control ? "?" : bytes + i, 1);
+        i += control > 1;
     }
 }
 
@@ -140,11 +143,8 @@ void cli_note(cli *cx, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    for (char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?'; /* a name out of a strange file must not steer the terminal */
-    }
-    flockfile(stderr); /* one line at a time, from whichever thread warns */
+    st_utf8_tame(text); /* a name out of a strange file must not steer the terminal */
+    flockfile(stderr);  /* one line at a time, from whichever thread warns */
     if (cx->progress_shown) fputs("\r\033[K", stderr);
     cx->progress_shown = false;
     fprintf(stderr, "stretto: %s\n", text);

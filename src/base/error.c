@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Reasons quote names out of hostile files and end on terminals: no control bytes, so no escape sequences. */
-static void text_clean(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f) *c = '?';
-}
-
-/* A text that was cut may end inside a UTF-8 sequence: drop that piece. */
-static void text_trim(char *text, size_t len) {
-    size_t start = len;
-    while (start > 0 && len - start < 3 && ((unsigned char)text[start - 1] & 0xc0) == 0x80) start--;
-    if (start == 0) return;
-    unsigned char lead = (unsigned char)text[start - 1];
-    size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    if (len - (start - 1) < want) text[start - 1] = '\0';
-}
 
 static void text_set(stretto_error *err, const char *text, int full_len) {
     size_t len = strnlen(text, sizeof err->text - 1);
     memcpy(err->text, text, len);
     err->text[len] = '\0';
-    if (full_len < 0 || (size_t)full_len > len) text_trim(err->text, len);
-    text_clean(err->text);
+    if (full_len < 0 || (size_t)full_len > len) st_utf8_trim(err->text);
+    st_utf8_tame(err->text); /* reasons quote names out of hostile files and end on terminals */
 }
 
 int st_failv(stretto_error *err, int code, const char *fmt, va_list args) {

@@ -9,7 +9,7 @@
 
 /* Stores code and the formatted reason in err (err may be NULL) and returns code, so that a caller can write
  * `return st_fail(err, STRETTO_E_INPUT, "key %s: ...", key)`. A reason that is too long is cut between characters, and
- * control bytes become '?', since reasons quote hostile files and end on terminals. */
+ * control characters become '?', since reasons quote hostile files and end on terminals. */
 int st_fail(stretto_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int st_failv(stretto_error *err, int code, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
 

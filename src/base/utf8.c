@@ -40,6 +40,19 @@ bool st_utf8_is_beginning(const char *bytes, size_t n) {
     return n <= want.more && fitting(bytes, n, want) == n;
 }
 
+unsigned st_utf8_control(const char *bytes, size_t n) {
+    const unsigned char first = (unsigned char)bytes[0];
+    if (first < 0x20 || first == 0x7f) return 1;
+    return first == 0xc2 && st_utf8_length(bytes, n) == 2 && (unsigned char)bytes[1] < 0xa0 ? 2 : 0;
+}
+
+void st_utf8_tame(char *text) {
+    for (size_t left = strlen(text); left > 0; text++, left--) {
+        const unsigned n = st_utf8_control(text, left);
+        memset(text, '?', n);
+    }
+}
+
 size_t st_utf8_cut(const char *text, size_t len, size_t most) {
     if (len <= most) return len;
     for (size_t back = 1; back < 4 && back <= most; back++) {
@@ -47,6 +60,12 @@ size_t st_utf8_cut(const char *text, size_t len, size_t most) {
         if (st_utf8_length(text + at, len - at) > back) return at;
     }
     return most;
+}
+
+void st_utf8_trim(char *text) {
+    const size_t len = strlen(text);
+    for (size_t back = 1; back < 4 && back <= len; back++)
+        if (st_utf8_is_beginning(text + len - back, back)) text[len - back] = '\0';
 }
 
 void st_utf8_clean(st_buf *out, const char *text) {

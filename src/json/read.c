@@ -220,13 +220,6 @@ bool st_json_bool(st_json_in *in, const st_json_value *object, const char *key) 
     return !in->code && json_is_true(value.json);
 }
 
-void st_json_hide_controls(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f) *c = '?';
-        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
-    }
-}
-
 void st_json_as_string(st_json_in *in, const st_json_value *value, char *out, size_t size) {
     out[0] = '\0';
     if (in->code || !value->json) return;
@@ -236,7 +229,7 @@ void st_json_as_string(st_json_in *in, const st_json_value *value, char *out, si
         return;
     }
     memcpy(out, json_string_value(value->json), len + 1);
-    st_json_hide_controls(out);
+    st_utf8_tame(out);
 }
 
 void st_json_string(st_json_in *in, const st_json_value *object, const char *key, char *out, size_t size) {
@@ -268,6 +261,6 @@ unsigned st_json_word(st_json_in *in, const st_json_value *object, const char *k
     char word[256]; /* as the words themselves were read, which are all shorter */
     if (in->code) return 0;
     snprintf(word, sizeof word, "%s", json_string_value(value.json));
-    st_json_hide_controls(word);
+    st_utf8_tame(word);
     return word_index(in, &value, word, words);
 }

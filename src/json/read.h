@@ -59,13 +59,10 @@ st_json_value st_json_item(st_json_in *in, const st_json_value *list, size_t i, 
 double st_json_number(st_json_in *in, const st_json_value *object, const char *key, double least, double most);
 uint64_t st_json_integer(st_json_in *in, const st_json_value *object, const char *key, uint64_t least, uint64_t most);
 bool st_json_bool(st_json_in *in, const st_json_value *object, const char *key);
-/* A text of 1 to size - 1 bytes, copied, its control characters as '?' (st_json_hide_controls). */
+/* A text of 1 to size - 1 bytes, copied, its control characters as '?' (st_utf8_tame). */
 void st_json_string(st_json_in *in, const st_json_value *object, const char *key, char *out, size_t size);
 /* The index of the text in words (ended by NULL): otherwise the nearest is suggested. */
 unsigned st_json_word(st_json_in *in, const st_json_value *object, const char *key, const char *const *words);
-
-/* Text ends on terminals, which control characters (C0, and C1 in UTF-8) must not steer: they become '?'. */
-void st_json_hide_controls(char *text);
 
 /* The value itself as a text like that, or as an integer within limits. */
 void st_json_as_string(st_json_in *in, const st_json_value *value, char *out, size_t size);

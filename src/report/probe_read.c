@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "probe/estimate.h"
 #include "probe/probe.h"
 #include "report/probe_report.h"
@@ -21,8 +22,8 @@
 /* Text that may be missing or empty, and is cut when it is long: nothing depends on it. */
 static void read_remark(const st_json_value *at, const char *key, char *out, size_t size) {
     const char *text = at->json ? json_string_value(json_object_get(at->json, key)) : NULL;
-    snprintf(out, size, "%s", text ? text : "");
-    st_json_hide_controls(out);
+    snprintf(out, size, "%.*s", ST_CUT(text ? text : "", size - 1));
+    st_utf8_tame(out);
 }
 
 /* The index of a word of which name(i), i < n, are the known ones. */

@@ -63,6 +63,21 @@ static void what_is_no_character_is_replaced(void **state) {
     st_buf_free(&out);
 }
 
+static void control_characters_are_known_and_tamed(void **state) {
+    (void)state;
+    char text[] = "a\x1b[1m\x7f\xc2\x9b\xc2\xa0\xc3\x9b\x9b\n\xc2";
+    assert_int_equal(st_utf8_control("\x1b", 1), 1);
+    assert_int_equal(st_utf8_control("\xc2\x9b"
+                                     "1",
+                                     3),
+                     2); /* as good as ESC [ */
+    assert_int_equal(st_utf8_control("\xc2\xa0", 2), 0);
+    assert_int_equal(st_utf8_control("\xc2", 1), 0);
+    assert_int_equal(st_utf8_control("a", 1), 0);
+    st_utf8_tame(text);
+    assert_string_equal(text, "a?[1m???\xc2\xa0\xc3\x9b\x9b?\xc2");
+}
+
 /* "é" is two bytes, "€" three, the face four. */
 static void texts_are_cut_between_characters(void **state) {
     (void)state;
@@ -95,10 +110,9 @@ static void texts_are_cut_between_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_agree_with_the_definition),
-        cmocka_unit_test(a_beginning_is_no_character_yet),
-        cmocka_unit_test(what_is_no_character_is_replaced),
-        cmocka_unit_test(texts_are_cut_between_characters),
+        cmocka_unit_test(lengths_agree_with_the_definition),      cmocka_unit_test(a_beginning_is_no_character_yet),
+        cmocka_unit_test(what_is_no_character_is_replaced),       cmocka_unit_test(texts_are_cut_between_characters),
+        cmocka_unit_test(control_characters_are_known_and_tamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
