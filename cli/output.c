@@ -142,6 +142,7 @@ void cli_note(cli *cx, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
+    st_utf8_trim(text);
     va_end(args);
     st_utf8_tame(text); /* a name out of a strange file must not steer the terminal */
     flockfile(stderr);  /* one line at a time, from whichever thread warns */
@@ -158,6 +159,7 @@ void cli_progress(cli *cx, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
+    st_utf8_trim(line);
     va_end(args);
     flockfile(stderr);
     if (!cx->progress_shown || now - cx->progress_ns >= PROGRESS_NS) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,5 +12,7 @@ void st_log_write(const st_log *log, enum st_log_level level, const char *fmt, .
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (n >= 0) log->fn(log->arg, level, text);
+    if (n < 0) return;
+    st_utf8_trim(text);
+    log->fn(log->arg, level, text);
 }

@@ -16,6 +16,7 @@ int st_json_fail(st_json_in *in, const st_json_value *at, const char *fmt, ...) 
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
+    st_utf8_trim(text);
     va_end(args);
     in->code = at->path[0] ? st_fail(in->err, STRETTO_E_INPUT, "%s: %s", at->path, text)
                            : st_fail(in->err, STRETTO_E_INPUT, "%s", text);

@@ -3,6 +3,8 @@
  * out stays unexplained, with the numbers. */
 #include "probe/verdict.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@ static void evidence_set(st_probe_row *row, enum st_cause cause, const char *fmt
     va_list args;
     va_start(args, fmt);
     vsnprintf(row->evidence, sizeof row->evidence, fmt, args);
+    st_utf8_trim(row->evidence);
     va_end(args);
     row->cause = cause;
 }

@@ -93,6 +93,9 @@ static void log_goes_to_its_sink(void **state) {
     text[sizeof text - 1] = '\0';
     st_warn(&log, "%s", text);
     assert_int_equal(strlen(got), 1023);
+    memcpy(text + 1022, "\xc3\xa9", 2);
+    st_warn(&log, "%s", text);
+    assert_int_equal(strlen(got), 1022);
     st_warn(NULL, "nobody");
     st_warn(&(st_log){0}, "nobody");
 }
