@@ -87,7 +87,8 @@ static void man_tail(st_buf *out) {
         "that is too long, a bad job file);\n130 interrupted, after writing what there is.\n"
         ".SH ENVIRONMENT\n"
         ".TP\n\\fBSTRETTO_MODELS\\fR\nwhere to look first for models given by name\n"
-        ".TP\n\\fBSTRETTO_CPU\\fR\nwhich kernels to use: scalar, or on x86-64 avx2 or avx512, or on arm64 neon, "
+        ".TP\n\\fBSTRETTO_CPU\\fR\nwhich kernels to use: scalar, or on x86-64 avx2, avxvnni or avx512, or on arm64 "
+        "neon, "
         "dotprod or i8mm (default: the best that this processor can run)\n"
         ".TP\n\\fBCHUNK_PIPELINE_SPIKE\\fR\n1 makes \\fBstretto run\\fR probe two chunks once before decoding\n"
         ".TP\n\\fBNO_COLOR\\fR\nset to anything: no colour\n");

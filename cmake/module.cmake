@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# st_module(NAME DEPENDS ...): the static library st_NAME of all sources in src/NAME. A source named *_avx2.c, *_avx512.c,
-# *_neon.c, *_dotprod.c or *_i8mm.c gets that instruction set's flags and is left out on other processors.
+# st_module(NAME DEPENDS ...): the static library st_NAME of all sources in src/NAME. A source named *_avx2.c,
+# *_avxvnni.c, *_avx512.c, *_neon.c, *_dotprod.c or *_i8mm.c gets that instruction set's flags and is left out on other processors.
 set(ST_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+set(ST_FLAGS_avxvnni -mavxvnni ${ST_FLAGS_avx2})
 set(ST_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mbmi2)
 set(ST_FLAGS_neon "")
 set(ST_FLAGS_dotprod -march=armv8.2-a+dotprod)
@@ -14,16 +15,17 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # Without these, gcc moves loads and sums of the unrolled kernels together and spills a third of the registers.
-  list(APPEND ST_FLAGS_avx2 -fno-tree-ter -fno-tree-reassoc)
-  list(APPEND ST_FLAGS_avx512 -fno-tree-ter -fno-tree-reassoc)
+  foreach(isa avx2 avxvnni avx512)
+    list(APPEND ST_FLAGS_${isa} -fno-tree-ter -fno-tree-reassoc)
+  endforeach()
   # Where each variable of an unrolled kernel is at each instruction: half of the time to compile, and of use to nobody.
-  foreach(isa avx2 avx512 neon dotprod i8mm)
+  foreach(isa avx2 avxvnni avx512 neon dotprod i8mm)
     list(APPEND ST_FLAGS_${isa} -fno-var-tracking)
   endforeach()
 endif()
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" ST_PROCESSOR)
 if(ST_PROCESSOR MATCHES "x86_64|amd64")
-  set(ST_ISAS avx2 avx512)
+  set(ST_ISAS avx2 avxvnni avx512)
 elseif(ST_PROCESSOR MATCHES "aarch64|arm64")
   set(ST_ISAS neon dotprod i8mm)
 endif()
@@ -31,7 +33,7 @@ endif()
 function(st_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-  foreach(isa avx2 avx512 neon dotprod i8mm)
+  foreach(isa avx2 avxvnni avx512 neon dotprod i8mm)
     set(own ${sources})
     list(FILTER own INCLUDE REGEX "_${isa}\\.c$")
     if(isa IN_LIST ST_ISAS)

@@ -5,7 +5,7 @@ include(CheckLanguage)
 file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/stretto/*.h)
 file(GLOB inner_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/*/*.h)
 # A header named for an instruction set needs its flags.
-list(FILTER inner_headers EXCLUDE REGEX "[/_](avx2|avx512|neon|dotprod)\\.h$")
+list(FILTER inner_headers EXCLUDE REGEX "[/_](avx2|avxvnni|avx512|neon|dotprod)\\.h$")
 
 function(headers_alone target suffix)
   set(sources "")

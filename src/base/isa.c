@@ -5,8 +5,8 @@
 
 #include <cpuid.h>
 
-/* Leaf 7.1 EAX bit 4 (Intel SDM volume 2, CPUID); compilers of 2022 do not know its name yet. */
-static int has_avx_vnni(void) {
+/* Leaf 7.1 EAX bit 4 (Intel SDM volume 2, CPUID). */
+bool st_isa_has_avx_vnni(void) {
     unsigned a, b, c, d;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 }
@@ -15,7 +15,7 @@ const char *st_isa_name(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return __builtin_cpu_supports("avx512vnni") ? "AVX-512 VNNI" : "AVX-512";
-    if (__builtin_cpu_supports("avx2")) return has_avx_vnni() ? "AVX2 VNNI" : "AVX2";
+    if (__builtin_cpu_supports("avx2")) return st_isa_has_avx_vnni() ? "AVX2 VNNI" : "AVX2";
     return __builtin_cpu_supports("avx") ? "AVX" : "SSE2";
 }
 

@@ -31,7 +31,11 @@ ST_INLINE __m256i load256(const void *p) {
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* The same, to stay in a register: the compiler cannot know that it could load it again. */
+ST_INLINE void store256(void *p, __m256i v) {
+    _mm256_store_si256((__m256i *)p, v);
+}
+
+/* Loaded to stay in a register: the compiler cannot know that it could load it again. */
 ST_INLINE __m256i load256_once(const void *p) {
     __m256i v = load256(p);
     __asm__("" : "+x"(v));
@@ -136,6 +140,11 @@ ST_INLINE float lanes256_sum(__m256 v) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+ST_INLINE uint32_t lanes256_sum32(__m256i v) {
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
 }
 ST_INLINE float lanes256_max(__m256 v) {
     __m128 s = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

@@ -60,7 +60,7 @@ static inline st_stream_walk st_stream_walk_of(size_t bytes, enum st_stream_orde
 /* One table an instruction set; those of other processors are not built. */
 extern const st_kern st_kern_scalar;
 #if defined(__x86_64__)
-extern const st_kern st_kern_avx2, st_kern_avx512;
+extern const st_kern st_kern_avx2, st_kern_avxvnni, st_kern_avx512;
 #elif defined(__aarch64__)
 extern const st_kern st_kern_neon, st_kern_dotprod, st_kern_i8mm;
 #endif

@@ -106,7 +106,7 @@ typedef void st_turn_fn(const st_matrix *w, const st_panel *panel, const uint8_t
                         uint32_t n, uint32_t turns);
 
 typedef struct st_kern {
-    const char *name;                             /* "scalar", "avx2", "avx512", "neon", "dotprod", "i8mm" */
+    const char *name;                             /* "scalar", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm" */
     const st_kern_format *formats[ST_TYPE_COUNT]; /* NULL: no matrix of that type */
 
     /* Strips strip_lo..strip_hi-1 of W times a panel: y[t * ldy + row], rows of whole strips are written. The panel's

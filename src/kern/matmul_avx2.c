@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Matrix-matrix products of quantized types with AVX2. Each block of 16 rows x 32 columns is unpacked once into the
- * first cache and then meets four tokens at a time: 8 sums in registers, every vector of weights serves four tokens and
- * every broadcast of activations 16 rows. Float sums wait in the first cache. The order of sums stands in avx2.h. */
+ * Products of quantized matrices with AVX2: byte products of the weights' vectors and the activations, summed in 16
+ * bits as far as those go. */
 #include "kern/matmul_avx2.h"
 
-#include "kern/matvec_avx2.h"
-#include "kern/turns.h"
-#include "kern/unpack_avx2.h"
+#include "kern/avx2.h"
+
+#define ISA(name) st_##name##_avx2
+
+typedef struct block16 {
+    _Alignas(64) uint8_t w[8 * ST_VECTOR]; /* vector j: columns 4j..4j+3 of the rows */
+    uint8_t size[8 * ST_VECTOR];           /* |w| of signed weights */
+    int16_t by[2][2 * ST_STRIP];           /* a row's integer scale, twice: for columns 0-15 and 16-31 */
+    int16_t min[2][2 * ST_STRIP];
+    float d[ST_STRIP], m[ST_STRIP];
+} block16;
 
 /* How the byte products of a block become one exact integer (avx2.h). */
 typedef enum way {
@@ -18,19 +25,16 @@ typedef enum way {
     SIGNED_SCALED,
 } way;
 
-/* What is added beside: nothing, the minimum of the row times the sum of activations, or Q2_K's two of them. */
-typedef enum minimum { NO_MIN, MIN, TWO_MINS } minimum;
+ST_INLINE void store_signed(block16 *b, uint32_t at, __m256i w) {
+    store256(b->w + at, w);
+    store256(b->size + at, _mm256_abs_epi8(w));
+}
 
-/* Sums of up to four tokens, rows 0-7 and rows 8-15. */
-typedef struct sums {
-    __m256i lo0, lo1, lo2, lo3, hi0, hi1, hi2, hi3;
-} sums;
+ST_INLINE void store_by(block16 *b, uint32_t half, uint32_t at, __m256i pairs) {
+    store256(b->by[half] + 2 * at, pairs);
+}
 
-#define FOR_TOKENS(X)                                                                                                  \
-    X(0)                                                                                                               \
-    if (tokens > 1) X(1)                                                                                               \
-    if (tokens > 2) X(2)                                                                                               \
-    if (tokens > 3) X(3)
+#include "kern/products256.inc"
 
 /* Adds the 16-bit products of four vectors (16 columns) to s. */
 ST_INLINE sums add_columns(sums s, const uint8_t *w, const uint8_t *q, int tokens) {
@@ -106,8 +110,8 @@ ST_INLINE sums add_signed(sums s, const uint8_t *w, const uint8_t *size, const u
 }
 
 ST_INLINE sums signed_dots(const block16 *b, const uint8_t *q, int tokens) {
-    const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi16(1);
-    sums s = {zero, zero, zero, zero, zero, zero, zero, zero};
+    const __m256i one = _mm256_set1_epi16(1);
+    sums s = zero_sums();
     s = add_signed(s, b->w, b->size, q, one, tokens);
     s = add_signed(s, b->w + 64, b->size + 64, q + 4, one, tokens);
     s = add_signed(s, b->w + 128, b->size + 128, q + 8, one, tokens);
@@ -136,106 +140,25 @@ ST_INLINE sums add_sums(sums a, sums b) {
                   add32(a.hi0, b.hi0), add32(a.hi1, b.hi1), add32(a.hi2, b.hi2), add32(a.hi3, b.hi3)};
 }
 
-/* The exact integer of every row and token. */
-ST_INLINE sums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
-    const __m256i zero = _mm256_setzero_si256();
-    const sums none = {zero, zero, zero, zero, zero, zero, zero, zero};
+/* Weights' offset is 2^offset, or none when that is 0. */
+ST_INLINE sums exact(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
     if (how == SIGNED) return signed_dots(b, q, tokens);
     if (how == SIGNED_SCALED) return scaled(signed_dots(b, q, tokens), b->by[0], tokens);
     const int16_t *by_first = how == WHOLE || how == HALVES ? NULL : b->by[0], *by_second = by_first ? b->by[1] : NULL;
-    sums first = add_columns(none, b->w, q, tokens);
+    sums first = add_columns(zero_sums(), b->w, q, tokens);
     if (how == WHOLE || how == WHOLE_SCALED) {
         first = add_columns(first, b->w + 256, q + 16, tokens);
         return widened(less_offset(first, x_sums, x_sums + 2, offset, tokens), by_first, tokens);
     }
     first = widened(less_offset(first, x_sums, NULL, offset, tokens), by_first, tokens);
-    const sums second = add_columns(none, b->w + 256, q + 16, tokens);
+    const sums second = add_columns(zero_sums(), b->w + 256, q + 16, tokens);
     return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), by_second, tokens));
 }
 
-/* Of eight rows: the scales, and the minima where there are some. */
-typedef struct rows8 {
-    __m256 d, m;
-} rows8;
-
-ST_INLINE rows8 load_rows8(const block16 *b, uint32_t half, minimum min) {
-    const __m256 d = _mm256_load_ps(b->d + 8 * half);
-    return (rows8){d, min == NO_MIN ? d : _mm256_load_ps(b->m + 8 * half)};
+ST_INLINE fsums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
+    return to_floats(exact(b, q, x_sums, tokens, how, offset));
 }
 
-/* One half (8 rows) of one token: a + float(dot) * (d * dx), and the minimum. */
-ST_INLINE __m256 add_half(__m256 a, __m256i dot, rows8 rows, const block16 *b, uint32_t half, minimum min, __m256 dx,
-                          __m256 ds, const int16_t *x_sums) {
-    a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(rows.d, dx), a);
-    if (min == MIN) a = _mm256_fmadd_ps(rows.m, ds, a);
-    if (min == TWO_MINS) {
-        const __m256i sum = add32(_mm256_madd_epi16(load256(b->min[0] + 16 * half), broadcast4(x_sums)),
-                                  _mm256_madd_epi16(load256(b->min[1] + 16 * half), broadcast4(x_sums + 2)));
-        a = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_mul_ps(rows.m, dx), a);
-    }
-    return a;
-}
-
-/* Some tokens (up to four, from `first` on) of a panel's block x times an unpacked block. */
-ST_INLINE void add_tokens(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, uint32_t first,
-                          int tokens, way how, int offset, minimum min) {
-    /* Keeps the compiler from loading all weights before the loop over tokens: they do not fit the registers. */
-    __asm__ volatile("" : : "r"(b) : "memory");
-    const float *d = st_qblock_d(x, n) + first, *ds = d + n;
-    const int16_t *x_sums = st_qblock_sums(x, n) + 4 * (size_t)first;
-    const sums s = dots(b, x + 32 * (size_t)first, x_sums, tokens, how, offset);
-    const rows8 lo = load_rows8(b, 0, min), hi = load_rows8(b, 1, min);
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        float *to = acc[first + (t)];                                                                                  \
-        const __m256 dx = _mm256_broadcast_ss(d + (t)), sx = _mm256_broadcast_ss(ds + (t));                            \
-        const __m256 a = add_half(_mm256_loadu_ps(to), s.lo##t, lo, b, 0, min, dx, sx, x_sums + 4 * (t));              \
-        const __m256 c = add_half(_mm256_loadu_ps(to + 8), s.hi##t, hi, b, 1, min, dx, sx, x_sums + 4 * (t));          \
-        _mm256_storeu_ps(to, a);                                                                                       \
-        _mm256_storeu_ps(to + 8, c);                                                                                   \
-    }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
-}
-
-ST_INLINE void add_block(float acc[][ST_STRIP], const block16 *b, const uint8_t *x, uint32_t n, way how, int offset,
-                         minimum min) {
-    uint32_t t = 0;
-    for (; t + 4 <= n; t += 4) add_tokens(acc, b, x, n, t, 4, how, offset, min);
-    if (n - t == 3)
-        add_tokens(acc, b, x, n, t, 3, how, offset, min);
-    else if (n - t == 2)
-        add_tokens(acc, b, x, n, t, 2, how, offset, min);
-    else if (n - t == 1)
-        add_tokens(acc, b, x, n, t, 1, how, offset, min);
-}
-
-/* `blocks` of 32 columns make a tile; the weights' offset is 2^offset, or none when that is 0. */
-ST_INLINE void matmul(const st_matrix *w, const st_panel *panel, uint32_t lo, uint32_t hi, float *y, size_t ldy,
-                      unpack_fn *unpack, int tile_bytes, int blocks, way how, int offset, minimum min) {
-    const uint32_t n = panel->n;
-    float acc[ST_PANEL][ST_STRIP];
-    block16 b;
-    for (uint32_t s = lo; s < hi; s++) {
-        const uint8_t *tile = w->data + s * w->strip_bytes, *x = panel->quant;
-        memset(acc, 0, n * sizeof(acc[0]));
-        for (uint32_t k = 0; k < w->cols; k += 32 * (uint32_t)blocks, tile += tile_bytes)
-            for (int i = 0; i < blocks; i++, x += (size_t)n * ST_QBLOCK_BYTES) {
-                fetch_ahead(tile + i * (tile_bytes / blocks), tile_bytes / blocks);
-                unpack(&b, tile, (uint32_t)i);
-                add_block(acc, &b, x, n, how, offset, min);
-            }
-        for (uint32_t t = 0; t < n; t++) memcpy(y + t * ldy + (size_t)s * ST_STRIP, acc[t], sizeof(acc[t]));
-    }
-}
-
-#define MATMUL(format, tile_bytes, blocks, how, offset, min)                                                           \
-    ST_KERN_MATMUL_DECL(st_matmul_##format##_avx2) {                                                                   \
-        if (panel->n == 1)                                                                                             \
-            st_turns_range(w, panel, strip_lo, strip_hi, y, st_turn_##format##_avx2, ST_TURN_AVX2);                    \
-        else                                                                                                           \
-            matmul(w, panel, strip_lo, strip_hi, y, ldy, unpack_##format, tile_bytes, blocks, how, offset, min);       \
-    }
 MATMUL(q4_0, ST_TILE_Q4_0, 1, WHOLE, 3, NO_MIN)
 MATMUL(q4_1, ST_TILE_Q4_1, 1, WHOLE, 0, MIN)
 MATMUL(q5_0, ST_TILE_Q5_0, 1, WHOLE, 4, NO_MIN)

@@ -47,9 +47,7 @@ uint32_t st_burn_dots_avx2(uint32_t rounds) {
 #undef ADD
             total = add32(total, _mm256_madd_epi16(s, one));
         }
-    __m128i t = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
-    t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0x4e));
-    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(t, _mm_shuffle_epi32(t, 0xb1)));
+    return lanes256_sum32(total);
 }
 
 uint32_t st_burn_f32_avx2(uint32_t rounds) {

@@ -2,6 +2,7 @@
  * Which kernel tables exist in this build, which of them this CPU can run, and the choice among them. */
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "kern/format.h"
 
@@ -28,6 +29,10 @@ static bool runs_avx2(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
+static bool runs_avxvnni(void) {
+    return runs_avx2() && st_isa_has_avx_vnni();
+}
+
 /* The integer dot product and what is used around it: Intel since Cascade Lake, AMD since Zen 4. */
 static bool runs_avx512(void) {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -52,6 +57,7 @@ static const struct entry {
     {&st_kern_scalar, runs_always, ""},
 #if defined(__x86_64__)
     {&st_kern_avx2, runs_avx2, "AVX2, FMA, F16C and BMI2"},
+    {&st_kern_avxvnni, runs_avxvnni, "AVX2 and AVX-VNNI"},
     {&st_kern_avx512, runs_avx512, "AVX2 and AVX-512 F, BW, DQ, VL and VNNI"},
 #elif defined(__aarch64__)
     {&st_kern_neon, runs_always, ""},
