@@ -190,7 +190,8 @@ static int spike(spike_work *w, stretto_error *err) {
     rc = spike_prewarm(&w->s, err);
     for (unsigned i = 0; i < ST_SPIKE_PROMPTS && !rc; i++) {
         rc = run_prompt(w, i, err);
-        st_sink_put_early(w->outputs.sink[OUT_LOG], &w->log, NULL); /* should the machine go down */
+        st_sink_put_early(w->outputs.sink[OUT_LOG], &w->log,
+                          NULL); /* for when the machine goes down; write_reports tells of failures */
     }
     cli_progress_end(w->cx);
     w->report.complete = rc == STRETTO_OK;

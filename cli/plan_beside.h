@@ -15,7 +15,8 @@ typedef struct plan_beside {
     uint32_t streams;                /* of the workload */
     uint32_t rows_most, tokens_most; /* of a batch and of a prompt's call that do not take too long */
     /* of the first's chunks and the second's, at work of each kind: the mean time of a call in a turn beside work of
-     * each kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least. */
+     * each kind, and alone in the same turn. A batch has a unit's share of the streams, two rows at least, unless
+     * rows_most is 1. */
     plan_samples together[2][ST_WORKS][ST_WORKS], alone[2][ST_WORKS][ST_WORKS];
     uint32_t turns;
     plan_samples way[2]; /* from a chunk's end there to the next one's start on the other */

@@ -11,16 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SELDOM 3 /* long calls come once in so many turns, if they are not as long as a prompt or take longer than: */
-#define LONG_NS 1e9
+#define SELDOM                                                                                                         \
+    3 /* long calls come once in so many turns, unless they are as long as a prompt and no longer than PLAN_LONG_NS */
 #define TURNS_LEAST 3
 #define TURNS 6
 #define TURNS_NS 20000000000ull /* after which the least are enough */
-#define LANES_NS                                                                                                       \
-    40000000000ull    /* most that a turn of the lanes is to take; after as much only pairs have more turns            \
-                       */
-#define BESIDE_NS 5e8 /* most that a call of a pair of lanes is to take, where fewer tokens do it */
-#define SIZE_ROWS 4   /* of the calls that tell how long all will take */
+/* Most that a turn of the lanes is to take; after as much only pairs have more turns. */
+#define LANES_NS 40000000000ull
+#define BESIDE_CALL_NS 5e8 /* most that a call of a pair of lanes is to take, where fewer tokens do it */
+#define SIZE_ROWS 4        /* of the calls that tell how long all will take */
 #define SIZE_TOKENS 16
 
 typedef struct lane_meter {
@@ -117,10 +116,9 @@ static int stopped(const plan_meter *m, stretto_error *err) {
     return cli_stopped(m->s->cx) ? st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring") : STRETTO_OK;
 }
 
-/* The first call finds other calls' caches, which a long one does not notice; but one row's is to follow another. */
 static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_error *err) {
     const plan_point *own = &m->points.list[p];
-    uint32_t n = plan_point_calls(&m->points, p), warm = n && (own->tokens == 1 || !plan_point_is_long(&m->points, p));
+    uint32_t n = plan_point_calls(&m->points, p), warm = plan_point_warm_calls(&m->points, p);
     int rc = STRETTO_OK;
     for (uint32_t i = 0; i < n + warm && !rc; i++) {
         rc = stopped(m, err);
@@ -138,7 +136,7 @@ static int measure_decode(plan_meter *m, lane_meter *lane, uint32_t p, stretto_e
 static uint32_t prompt_calls(const plan_meter *m, const lane_meter *lane, uint32_t p) {
     uint32_t tokens = m->points.list[p].tokens, most = plan_texts_prompt(&m->texts[0]);
     bool own = tokens == (m->workload.prompt < most ? m->workload.prompt : most);
-    if (tokens > 64 && (!own || lane->last_ns[p] > LONG_NS) && m->lane_turns % SELDOM != 0) return 0;
+    if (tokens > 64 && (!own || lane->last_ns[p] > PLAN_LONG_NS) && m->lane_turns % SELDOM != 0) return 0;
     return plan_point_calls(&m->points, p);
 }
 
@@ -211,8 +209,8 @@ static int open_pairs(plan_meter *m, stretto_error *err) {
                               .rig = {&m->lanes[x].rig, &m->lanes[y].rig},
                               .texts = {&m->texts[0], &m->texts[1]},
                               .streams = m->workload.streams,
-                              .rows_most = plan_points_most(&m->points, ST_WORK_DECODE, BESIDE_NS),
-                              .tokens_most = plan_points_most(&m->points, ST_WORK_PREFILL, BESIDE_NS)};
+                              .rows_most = plan_points_most(&m->points, ST_WORK_DECODE, BESIDE_CALL_NS),
+                              .tokens_most = plan_points_most(&m->points, ST_WORK_PREFILL, BESIDE_CALL_NS)};
         }
     }
     return m->n_pairs ? plan_texts_open(&m->texts[1], &m->lanes[0].rig, &m->workload, err) : STRETTO_OK;

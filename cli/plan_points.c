@@ -2,11 +2,11 @@
 #include "plan_points.h"
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
-#define CALLS 3       /* decoding, of each turn, after one that finds other calls' caches */
-#define LONG_NS 1e9   /* a call that is timed once */
+#define CALLS 3       /* decoding, of each turn */
 #define SHORT_PART 16 /* tokens of a prompt's part that is read twice */
 
 static void add(plan_points *points, enum st_work work, uint32_t tokens, bool decodes) {
@@ -38,14 +38,19 @@ void plan_points_expect(plan_points *points, const plan_sizes *s) {
     points->n_lanes++;
 }
 
-bool plan_point_is_long(const plan_points *points, uint32_t p) {
-    return points->list[p].ns > LONG_NS * points->n_lanes;
+static bool is_long(const plan_points *points, uint32_t p) {
+    return points->list[p].ns > PLAN_LONG_NS * points->n_lanes;
+}
+
+uint32_t plan_point_warm_calls(const plan_points *points, uint32_t p) {
+    const plan_point *point = &points->list[p];
+    return point->decodes && !point->left_out && (point->tokens == 1 || !is_long(points, p));
 }
 
 uint32_t plan_point_calls(const plan_points *points, uint32_t p) {
     const plan_point *point = &points->list[p];
     if (point->left_out) return 0;
-    if (plan_point_is_long(points, p)) return 1;
+    if (is_long(points, p)) return 1;
     return point->decodes ? CALLS : point->tokens > SHORT_PART ? 1 : 2;
 }
 
@@ -66,7 +71,7 @@ double plan_points_fit(plan_points *points, double most_ns) {
         plan_point *longest = NULL;
         for (uint32_t p = 0; p < points->n; p++) {
             plan_point *point = &points->list[p];
-            all += plan_point_calls(points, p) * point->ns;
+            all += (plan_point_warm_calls(points, p) + plan_point_calls(points, p)) * point->ns;
             if (!point->left_out && !is_least(points, p) && (!longest || point->ns > longest->ns)) longest = point;
         }
         if (all <= most_ns || !longest) return all;
@@ -75,13 +80,20 @@ double plan_points_fit(plan_points *points, double most_ns) {
 }
 
 uint32_t plan_points_most(const plan_points *points, enum st_work work, double most_ns) {
-    uint32_t most = 1;
+    const plan_point *within = NULL, *beyond = NULL; /* the last that takes no more, the first that takes more */
+    const double all_ns = most_ns * points->n_lanes;
     for (uint32_t p = 0; p < points->n; p++) {
         const plan_point *point = &points->list[p];
-        if (point->work != work || point->left_out || point->ns > most_ns * points->n_lanes) continue;
-        if (point->tokens > most) most = point->tokens;
+        if (point->work != work) continue;
+        if (point->ns > all_ns)
+            beyond = !beyond || point->tokens < beyond->tokens ? point : beyond;
+        else
+            within = !within || point->tokens > within->tokens ? point : within;
     }
-    return most;
+    if (!within) return 1;
+    if (!beyond) return within->tokens;
+    double part = (all_ns - within->ns) / (beyond->ns - within->ns);
+    return within->tokens + (uint32_t)(part * (beyond->tokens - within->tokens));
 }
 
 void plan_points_text(const plan_points *points, char *out, size_t size) {
@@ -89,12 +101,12 @@ void plan_points_text(const plan_points *points, char *out, size_t size) {
     for (uint32_t p = 0; p < points->n; p++) {
         const plan_point *point = &points->list[p];
         if (!point->left_out) continue;
-        st_buf_printf(&text, "%s %u %s (%.2g s)", text.len ? "," : "calls of", point->tokens,
-                      point->decodes ? "rows" : "tokens of prompts", point->ns / 1e9 / points->n_lanes);
+        double s = point->ns / 1e9 / points->n_lanes;
+        st_buf_printf(&text, "%s %u %s (%.*f s)",
+                      text.len ? "," : "left out, and put on the line through calls of fewer:", point->tokens,
+                      point->decodes ? "rows" : "tokens of prompts", s < 10, s);
     }
-    if (text.len)
-        st_buf_text(&text,
-                    " are not measured, since they take so long: they are put on the line through those of fewer");
-    snprintf(out, size, "%s", text.len && !text.failed ? text.data : "");
+    const char *all = text.len && !text.failed ? text.data : "";
+    snprintf(out, size, "%.*s", ST_CUT(all, size - 1));
     st_buf_free(&text);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define PLAN_POINTS_MAX 12
+#define PLAN_LONG_NS 1e9 /* a call that takes longer is timed once */
 
 /* A call whose time is a point of the table's curves. */
 typedef struct plan_point {
@@ -36,16 +37,17 @@ void plan_points_choose(plan_points *points, const st_workload *workload, uint32
 /* Adds what calls are expected to take on one more lane: on the line through its sizes. */
 void plan_points_expect(plan_points *points, const plan_sizes *sizes);
 
-/* How often a turn makes such a call. Long ones are timed once, and neither are they sensitive to what ran before. */
+/* How often a turn times such a call: long ones once. Before decoding there is one that is not timed, since it finds
+ * other calls' caches, which a long one does not notice; but one row's is to follow another. */
 uint32_t plan_point_calls(const plan_points *points, uint32_t p);
-bool plan_point_is_long(const plan_points *points, uint32_t p);
+uint32_t plan_point_warm_calls(const plan_points *points, uint32_t p);
 
 /* Leaves the longest calls out until a turn of the rest is expected to take no more than most_ns; the least of each
  * kind stays. Returns what is expected then. */
 double plan_points_fit(plan_points *points, double most_ns);
 
-/* The most tokens of a call of that kind that is not left out, and is expected to take no more than most_ns on one
- * lane; 1 where each takes longer. */
+/* The most tokens of a call of that kind, up to the most there is a point of, that is expected to take no more than
+ * most_ns on one lane; 1 where each takes longer. */
 uint32_t plan_points_most(const plan_points *points, enum st_work work, double most_ns);
 
 /* What was left out, and why: "" where nothing was. */

@@ -83,24 +83,49 @@ void plan_rig_quiet(plan_rig *rig) {
 
 /* ---- streams ---- */
 
-/* With a context whose keys and values are any, as tokens are: having the model read it would take hours of a long one.
- * There are two plan_texts, so each may have half of the memory. */
-static int open_stream(plan_texts *texts, plan_rig *rig, st_stream **out, uint32_t n_ctx, uint32_t length,
-                       stretto_error *err) {
+/* What the keys and values of a plan_texts may take: there are two, beside the weights. */
+static uint64_t kv_room(const plan_rig *rig) {
+    uint64_t weights = 0, all = rig->s->lanes.host.memory_bytes;
+    for (uint32_t c = 0; c < rig->s->n_chunks; c++) weights += rig->placement->chunks[c].bytes;
+    return all == 0 ? UINT64_MAX : all > weights ? (all - weights) / 2 : 0;
+}
+
+/* One stream more, at list[*n]. Its context's keys and values are any, as tokens are: having the model read it would
+ * take hours of a long one. *full, where there is no room for another than the first: *n stays what it is then. */
+static int add_stream(plan_texts *texts, plan_rig *rig, st_stream **list, uint32_t *n, uint32_t n_ctx, uint32_t length,
+                      bool *full, stretto_error *err) {
     const session *s = rig->s;
-    uint64_t most = s->lanes.host.memory_bytes / 2;
+    st_stream **out = &list[*n];
     int rc =
         st_stream_open(out, rig->placement->chunks, s->n_chunks, session_kv_type(s), n_ctx, PLAN_TOKENS_MAX + 1, err);
     if (rc) return rc;
-    texts->bytes += st_stream_kv_bytes(*out);
-    if (most > 0 && texts->bytes > most)
+    uint64_t bytes = texts->bytes + st_stream_kv_bytes(*out), room = kv_room(rig);
+    if (bytes > room) {
+        st_stream_close(*out);
+        *out = NULL;
+        *full = true;
+        if (*n > 0) return STRETTO_OK;
         return st_fail(
             err, STRETTO_E_MEMORY,
-            "too little memory to measure with contexts of %u tokens: %.1f GB of keys and values, of %.1f GB", length,
-            2e-9 * (double)texts->bytes, 2e-9 * (double)most);
+            "too little memory to measure with contexts of %u tokens: %.1f GB of keys and values for each of "
+            "two lanes, of %.1f GB that the weights leave",
+            length, 1e-9 * (double)bytes, 2e-9 * (double)room);
+    }
     if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
     st_stream_pretend(*out, length);
+    texts->bytes = bytes;
+    ++*n;
     return STRETTO_OK;
+}
+
+static int add_reader(plan_texts *texts, plan_rig *rig, bool *full, stretto_error *err) {
+    return add_stream(texts, rig, texts->readers, &texts->n_readers, texts->from + texts->span,
+                      texts->from + texts->span / 2, full, err);
+}
+
+static int add_decoder(plan_texts *texts, plan_rig *rig, bool *full, stretto_error *err) {
+    return add_stream(texts, rig, texts->decoders, &texts->n_decoders, texts->depth + PLAN_ROWS_MAX, texts->depth, full,
+                      err);
 }
 
 int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err) {
@@ -108,13 +133,13 @@ int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workloa
     uint32_t span = min_u32(workload->prompt, PLAN_TOKENS_MAX);
     *texts = (plan_texts){
         .depth = workload->prompt + workload->generate / 2, .from = (workload->prompt - span) / 2, .span = span};
-    int rc = STRETTO_OK;
-    while (texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX && !rc)
-        rc = open_stream(texts, rig, &texts->readers[texts->n_readers++], texts->from + span, texts->from + span / 2,
-                         err);
-    while (texts->n_decoders < streams && (texts->n_decoders == 0 || texts->bytes < CONTEXTS_BYTES) && !rc)
-        rc = open_stream(texts, rig, &texts->decoders[texts->n_decoders++], texts->depth + PLAN_ROWS_MAX, texts->depth,
-                         err);
+    bool full = false;
+    int rc = add_decoder(texts, rig, &full, err); /* one of each there must be */
+    if (!rc) rc = add_reader(texts, rig, &full, err);
+    while (!rc && !full && texts->n_readers < streams && plan_texts_prompt(texts) < PLAN_TOKENS_MAX)
+        rc = add_reader(texts, rig, &full, err);
+    while (!rc && !full && texts->n_decoders < streams && texts->bytes < CONTEXTS_BYTES)
+        rc = add_decoder(texts, rig, &full, err);
     return rc;
 }
 

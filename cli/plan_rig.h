@@ -38,8 +38,8 @@ int plan_rig_open(plan_rig *rig, session *s, st_unit *unit, uint32_t rows, stret
 void plan_rig_close(plan_rig *rig);
 
 /* Opens the streams of a workload, with contexts that nothing has read, for a rig's placement; they can be used by rigs
- * of the same session, one at a time. STRETTO_E_MEMORY where the machine could not hold two of it. Close it after
- * failures, too. */
+ * of the same session, one at a time. There are fewer streams than the workload has where the machine could not hold
+ * the weights and two of it; STRETTO_E_MEMORY where not even one of each kind. Close it after failures, too. */
 int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err);
 void plan_texts_close(plan_texts *texts);
 /* The most tokens of prompts that share a call. */

@@ -157,7 +157,8 @@ void session_title(const session *s, char *out, size_t size) {
         cli_span_text(layers, sizeof layers, &s->spans[i], i + 1 == s->n_chunks);
         st_buf_printf(&text, " %u (%s)", i + 1, layers);
     }
-    snprintf(out, size, "%s", text.failed ? s->model->name : text.data);
+    const char *title = text.failed ? s->model->name : text.data;
+    snprintf(out, size, "%.*s", ST_CUT(title, size - 1));
     st_buf_free(&text);
 }
 

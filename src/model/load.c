@@ -41,16 +41,18 @@ static int find_arch(st_model *model, stretto_error *err) {
                    (int)st_utf8_cut(name.data, name.len, 64), name.data, names);
 }
 
+/* general.name, or the file's name. */
 static void read_name(st_model *model) {
     st_str name = {0};
     stretto_error ignored;
     if (st_gguf_str(model->gguf, "general.name", false, &name, &ignored) == 0 && name.len) {
         snprintf(model->name, sizeof model->name, "%.*s", (int)st_utf8_cut(name.data, name.len, sizeof model->name - 1),
                  name.data);
-        return;
+    } else {
+        const char *slash = strrchr(model->gguf->path, '/'), *file = slash ? slash + 1 : model->gguf->path;
+        snprintf(model->name, sizeof model->name, "%.*s", ST_CUT(file, sizeof model->name - 1));
     }
-    const char *slash = strrchr(model->gguf->path, '/');
-    snprintf(model->name, sizeof model->name, "%s", slash ? slash + 1 : model->gguf->path);
+    st_utf8_tame(model->name); /* it is shown on terminals */
 }
 
 /* What all architectures have in a layer. */

@@ -30,7 +30,7 @@ typedef struct st_candidate_call {
 bool st_candidate_chain(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
                         st_candidate_call call);
 
-/* Makes a split schedule one of several streams in flight, so many in a call. */
+/* Makes a schedule of a cut or a chain one of several streams in flight, so many in a call. */
 void st_candidate_stage(st_schedule *schedule, uint32_t streams, uint32_t batch);
 
 /* The whole model on each of units[n], with each unit's streams in one call. */

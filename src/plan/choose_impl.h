@@ -18,7 +18,7 @@ typedef struct chooser {
 
 /* ---- choose_rows.c ---- */
 double chooser_score(enum st_goal goal, const st_sim_result *r); /* nanoseconds: the less the better */
-/* What the schedule would be worth, INFINITY where it is impossible. */
+/* What the schedule would be worth with the micro-batch that suits it, INFINITY where it is impossible. */
 double chooser_try(const chooser *c, const st_schedule *s);
 /* What a row's schedule comes to, or why it is impossible. */
 void chooser_predict(chooser *c, st_choice_row *row);

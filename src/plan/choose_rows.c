@@ -13,10 +13,32 @@ double chooser_score(enum st_goal goal, const st_sim_result *r) {
     return goal == ST_GOAL_LATENCY ? r->latency_ns : goal == ST_GOAL_THROUGHPUT ? r->end_ns : r->ttft_ns;
 }
 
+/* The micro-batch with which one prompt is read soonest. */
+static uint32_t best_micro_batch(const chooser *c, const st_schedule *s) {
+    static const uint32_t sizes[] = {16, 32, 64, 128, 256};
+    st_workload prompt = {1, c->workload->prompt, 1};
+    st_schedule tried = *s;
+    double least = INFINITY;
+    uint32_t best = s->micro_batch;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        st_sim_result result;
+        tried.micro_batch = sizes[i];
+        if (st_simulate(&result, c->costs, &tried, &prompt, &(st_sim_options){.seed = c->seed, .cancel = c->cancel},
+                        NULL))
+            continue;
+        if (result.ttft_ns < least * (1 - 1e-9)) least = result.ttft_ns, best = sizes[i];
+        st_sim_result_free(&result);
+        if (sizes[i] >= prompt.prompt) break;
+    }
+    return best;
+}
+
 double chooser_try(const chooser *c, const st_schedule *s) {
+    st_schedule best = *s;
     st_sim_result result;
     st_sim_options options = {.seed = c->seed, .cancel = c->cancel};
-    if (st_simulate(&result, c->costs, s, c->workload, &options, NULL)) return INFINITY;
+    best.micro_batch = best_micro_batch(c, s);
+    if (st_simulate(&result, c->costs, &best, c->workload, &options, NULL)) return INFINITY;
     double score = chooser_score(c->out->goal, &result);
     st_sim_result_free(&result);
     return score;
@@ -39,38 +61,22 @@ static st_choice_row *new_row(chooser *c, const st_schedule *s) {
     return row;
 }
 
+static void name_row(st_choice_row *row, const char *title) {
+    snprintf(row->title, sizeof row->title, "%.*s", ST_CUT(title, sizeof row->title - 1));
+}
+
 static void set_title(st_choice_row *row) {
     st_buf title = {0};
     st_schedule_title(&title, &row->schedule);
-    snprintf(row->title, sizeof row->title, "%s", title.failed ? "" : title.data);
+    name_row(row, title.failed ? "" : title.data);
     st_buf_free(&title);
 }
 
 void chooser_add_impossible(chooser *c, const st_schedule *s, const char *title, const char *why) {
     st_choice_row *row = c->code ? NULL : new_row(c, s);
     if (!row) return;
-    snprintf(row->title, sizeof row->title, "%s", title);
+    name_row(row, title);
     snprintf(row->why, sizeof row->why, "%s", why);
-}
-
-/* The micro-batch with which one prompt is read soonest. */
-static uint32_t best_micro_batch(chooser *c, const st_schedule *s) {
-    static const uint32_t sizes[] = {16, 32, 64, 128, 256};
-    st_workload prompt = {1, c->workload->prompt, 1};
-    st_schedule tried = *s;
-    double least = INFINITY;
-    uint32_t best = s->micro_batch;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        st_sim_result result;
-        tried.micro_batch = sizes[i];
-        if (st_simulate(&result, c->costs, &tried, &prompt, &(st_sim_options){.seed = c->seed, .cancel = c->cancel},
-                        NULL))
-            continue;
-        if (result.ttft_ns < least * (1 - 1e-9)) least = result.ttft_ns, best = sizes[i];
-        st_sim_result_free(&result);
-        if (sizes[i] >= prompt.prompt) break;
-    }
-    return best;
 }
 
 void chooser_predict(chooser *c, st_choice_row *row) {
@@ -133,12 +139,6 @@ st_schedule chooser_fitting(const chooser *c, const st_schedule *s) {
     return fit > 0 ? with_streams(s, fit) : *s;
 }
 
-void chooser_add(chooser *c, const st_schedule *s) {
-    if (add_predicted(c, s) || c->code) return;
-    st_schedule fewer = chooser_fitting(c, s);
-    if (fewer.streams < s->streams) add_predicted(c, &fewer);
-}
-
 static bool places_differ(const st_schedule *a, const st_schedule *b) {
     if (a->n_units != b->n_units || a->n_chunks != b->n_chunks) return true;
     for (uint32_t u = 0; u < a->n_units; u++)
@@ -154,10 +154,20 @@ bool chooser_differ(const st_schedule *a, const st_schedule *b) {
            a->draft_unit != b->draft_unit || strcmp(a->draft_model, b->draft_model) != 0 || places_differ(a, b);
 }
 
-void chooser_add_new(chooser *c, const st_schedule *s) {
+static bool is_there(const chooser *c, const st_schedule *s) {
     for (size_t i = 0; i < c->out->n_rows; i++) {
-        const st_choice_row *row = &c->out->rows[i];
-        if (row->schedule.kind == s->kind && !chooser_differ(&row->schedule, s)) return;
+        const st_schedule *other = &c->out->rows[i].schedule;
+        if (other->kind == s->kind && !chooser_differ(other, s)) return true;
     }
-    chooser_add(c, s);
+    return false;
+}
+
+void chooser_add(chooser *c, const st_schedule *s) {
+    if (add_predicted(c, s) || c->code) return;
+    st_schedule fewer = chooser_fitting(c, s);
+    if (fewer.streams < s->streams && !is_there(c, &fewer)) add_predicted(c, &fewer);
+}
+
+void chooser_add_new(chooser *c, const st_schedule *s) {
+    if (!is_there(c, s)) chooser_add(c, s);
 }

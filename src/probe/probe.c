@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "probe/account.h"
 #include "probe/beside.h"
 #include "probe/conditions.h"
@@ -68,7 +69,8 @@ static void record_begin(st_probe_record *record, const st_probe_setup *setup) {
                           .budget_ns = setup->limits.budget_ns,
                           .n_processes = 1,
                           .precision = setup->limits.precision > 0 ? setup->limits.precision : ST_PROBE_PRECISION};
-    snprintf(record->title, sizeof record->title, "%s", setup->title ? setup->title : "");
+    const char *title = setup->title ? setup->title : "";
+    snprintf(record->title, sizeof record->title, "%.*s", ST_CUT(title, sizeof record->title - 1));
 }
 
 static void conditions_before(st_probe_record *record, const st_probe_setup *setup) {

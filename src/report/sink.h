@@ -16,8 +16,9 @@ typedef struct st_sink st_sink;
  * STRETTO_E_MEMORY. */
 int st_sink_open(st_sink **out, const char *path, stretto_error *err);
 
-/* Makes text the content of path, all of it or, on failure, none (a device gets as much as it takes). Once:
- * STRETTO_E_IO names the path, the reason (a full disk, say) and how many bytes were to be written. */
+/* Makes text the content of path, all of it or, on failure, none (a device gets as much as it takes); the last
+ * thing that is done with the sink before it is closed. STRETTO_E_IO names the path, the reason (a full disk, say) and
+ * how many bytes were to be written. */
 int st_sink_put(st_sink *sink, const st_buf *text, stretto_error *err);
 
 /* The same with what there is so far, as often as results come, before the whole is put. A device or a pipe, where it

@@ -60,9 +60,8 @@ static void prompts_are_read_around_their_middle(void **state) {
     check(&(st_workload){1, 100000, 4}, 1);
 }
 
-static void contexts_beyond_the_memory_are_refused(void **state) {
-    (void)state;
-    stretto_error err;
+/* Opens the texts of a workload on a machine of so much memory. */
+static int texts_of(uint64_t memory, const st_workload *workload, plan_texts *counts, stretto_error *err) {
     fixture f;
     atomic_bool stop;
     plan_rig rig;
@@ -70,18 +69,43 @@ static void contexts_beyond_the_memory_are_refused(void **state) {
     atomic_init(&stop, false);
     fixture_open(&f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
     cli cx = {.stop = &stop};
-    session s = {.cx = &cx, .model = f.model, .lanes.host.memory_bytes = 1000000};
-    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, &err), &err);
-    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, &err), &err);
-    assert_int_equal(plan_texts_open(&texts, &rig, &(st_workload){1, 100000, 4}, &err), STRETTO_E_MEMORY);
-    assert_non_null(strstr(err.text, "contexts of"));
+    session s = {.cx = &cx, .model = f.model, .lanes.host.memory_bytes = memory};
+    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, err), err);
+    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, err), err);
+    int rc = plan_texts_open(&texts, &rig, workload, err);
+    *counts = texts;
     plan_texts_close(&texts);
     plan_rig_close(&rig);
     fixture_close(&f);
+    return rc;
+}
+
+static void contexts_beyond_the_memory_are_refused(void **state) {
+    (void)state;
+    stretto_error err;
+    plan_texts texts;
+    assert_int_equal(texts_of(1000000, &(st_workload){1, 100000, 4}, &texts, &err), STRETTO_E_MEMORY);
+    assert_non_null(strstr(err.text, "contexts of"));
+}
+
+/* A machine that has room for a half of what eight streams take measures with fewer. */
+static void there_are_as_many_streams_as_fit(void **state) {
+    (void)state;
+    const st_workload workload = {8, 2000, 4};
+    stretto_error err;
+    plan_texts all, some;
+    fixture_check(texts_of(0, &workload, &all, &err), &err);
+    assert_int_equal(all.n_decoders, 8);
+    uint64_t weights = 2000000; /* more than tiny-llama has */
+    fixture_check(texts_of(all.bytes + weights, &workload, &some, &err), &err);
+    assert_int_equal(some.n_readers, 1);
+    assert_in_range(some.n_decoders, 1, 7);
+    assert_true(2 * some.bytes <= all.bytes + weights);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prompts_are_read_around_their_middle),
-                                       cmocka_unit_test(contexts_beyond_the_memory_are_refused)};
+                                       cmocka_unit_test(contexts_beyond_the_memory_are_refused),
+                                       cmocka_unit_test(there_are_as_many_streams_as_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

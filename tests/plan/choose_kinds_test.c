@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Schedules of units that are unlike each other: on tables whose best schedule is known. */
+#include "base/utf8.h"
 #include "choosing.h"
 
 /* The unit cannot run the chunk. */
@@ -83,6 +84,47 @@ static void streams_go_through_a_chain_in_one_call(void **state) {
     st_costs_free(&costs);
 }
 
+/* Memory for two of four streams: calls of one stream and of two become the same, which stands there once, and with
+ * parts of prompts that follow each other, which is quicker as soon as they are small. */
+static void fewer_streams_stand_there_once(void **state) {
+    (void)state;
+    const char *title = "staged on u0 (chunks 1-2) and u1 (3-4), 2 streams";
+    st_costs costs;
+    table_make(&costs, 4, 2, (double[]){1, 1, 1, 1, 1, 1, 1, 1});
+    costs.n_memories = 1;
+    snprintf(costs.memories[0].name, ST_PLAN_NAME, "host");
+    for (uint32_t u = 0; u < 2; u++) costs.units[u].memory = 0;
+    for (uint32_t c = 0; c < 4; c++) costs.chunks[c].kv_bytes = 1;
+    costs.memories[0].bytes = 3 * 4 * 522 - 1;
+    st_choice choice = choose(&costs, (st_workload){4, 512, 10}, ST_GOAL_THROUGHPUT);
+    assert_int_equal(rows_beginning(&choice, title), 1);
+    assert_true(row_named(&choice, title)->schedule.pipelined);
+    assert_true(row_named(&choice, title)->schedule.micro_batch < 256);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+/* A schedule of many long names is named as far as there is room, in whole characters. */
+static void long_titles_end_between_characters(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 3, 3, (double[]){1, 1, 1, 1, 1, 1, 1, 1, 1});
+    for (uint32_t u = 0; u < 3; u++) {
+        char *name = costs.units[u].name;
+        for (size_t i = 0; i + 3 < ST_PLAN_NAME; i += 2) memcpy(name + i, "\xc3\xa9", 3);
+        name[0] = name[1] = (char)('a' + u);
+    }
+    st_choice choice = choose(&costs, (st_workload){3, 64, 10}, ST_GOAL_THROUGHPUT);
+    for (size_t i = 0; i < choice.n_rows; i++) {
+        st_buf clean = {0};
+        st_utf8_clean(&clean, choice.rows[i].title);
+        assert_string_equal(clean.data, choice.rows[i].title);
+        st_buf_free(&clean);
+    }
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 /* Three units are alike, the fourth is so slow that it is best left alone. */
 static void the_slowest_unit_may_be_left_out(void **state) {
     (void)state;
@@ -152,6 +194,8 @@ int main(void) {
         cmocka_unit_test(a_chain_goes_where_each_chunk_is_quick),
         cmocka_unit_test(units_that_are_alike_make_no_chain),
         cmocka_unit_test(streams_go_through_a_chain_in_one_call),
+        cmocka_unit_test(fewer_streams_stand_there_once),
+        cmocka_unit_test(long_titles_end_between_characters),
         cmocka_unit_test(the_slowest_unit_may_be_left_out),
         cmocka_unit_test(as_many_units_as_fit_work_together),
         cmocka_unit_test(of_two_that_are_equal_the_one_that_ends_first_wins),
