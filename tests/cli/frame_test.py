@@ -247,6 +247,14 @@ class Refused(support.CommandTest):
             file.write(b"GGUF" + bytes(100))
             file.flush()
             self.assertNotIn("\x1b", self.fails(REFUSED, "inspect", file.name))
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file, open(LLAMA, "rb") as whole:
+            file.write(whole.read().replace(b"tiny random llama", b"\x1b[31mred\xc2\x9b llamas"))
+            file.flush()
+            for words in (["inspect", file.name], ["bench", "-m", file.name, "-p", "4", "-n", "0", "-r", "1"]):
+                out = self.done(*words)
+                self.assertIn(b"?[31mred?", out)
+                self.assertNotIn(b"\x1b", out)
+                self.assertNotIn(b"\xc2\x9b", out)
 
 
 class Output(support.CommandTest):
