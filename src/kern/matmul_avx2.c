@@ -34,32 +34,11 @@ ST_INLINE void store_by(block16 *b, uint32_t half, uint32_t at, __m256i pairs) {
     store256(b->by[half] + 2 * at, pairs);
 }
 
-#include "kern/products256.inc"
-
-/* Adds the 16-bit products of four vectors (16 columns) to s. */
-ST_INLINE sums add_columns(sums s, const uint8_t *w, const uint8_t *q, int tokens) {
-    __m256i lo, hi;
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
-        s.lo##t = add16(s.lo##t, _mm256_maddubs_epi16(lo, x));                                                         \
-        s.hi##t = add16(s.hi##t, _mm256_maddubs_epi16(hi, x));                                                         \
-        HOLD(s.lo##t);                                                                                                 \
-        HOLD(s.hi##t);                                                                                                 \
-    }
-#define VECTOR(j)                                                                                                      \
-    lo = load256_once(w + 64 * (j));                                                                                   \
-    hi = load256_once(w + 64 * (j) + 32);                                                                              \
-    FOR_TOKENS(TOKEN)                                                                                                  \
-    q += 4;
-    VECTOR(0)
-    VECTOR(1)
-    VECTOR(2)
-    VECTOR(3)
-#undef VECTOR
-#undef TOKEN
-    return s;
+ST_INLINE __m256i add_vector(__m256i sum, __m256i w, __m256i x) {
+    return add16(sum, _mm256_maddubs_epi16(w, x));
 }
+
+#include "kern/products256.inc"
 
 /* Takes off 2^offset times the activations' sums: of one half of the block, or (sums2 not NULL) of both. */
 ST_INLINE sums less_offset(sums s, const int16_t *sums1, const int16_t *sums2, int offset, int tokens) {

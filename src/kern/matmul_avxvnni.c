@@ -29,32 +29,11 @@ ST_INLINE void store_by(block16 *b, uint32_t half, uint32_t at, __m256i pairs) {
     _mm256_store_ps(b->by[half] + at, _mm256_cvtepi32_ps(_mm256_srai_epi32(pairs, 16)));
 }
 
-#include "kern/products256.inc"
-
-/* s + the products of four vectors (16 columns). */
-ST_INLINE sums add_columns(sums s, const uint8_t *w, const uint8_t *q, int tokens) {
-    __m256i lo, hi;
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
-        s.lo##t = add_dot4(s.lo##t, lo, x);                                                                            \
-        s.hi##t = add_dot4(s.hi##t, hi, x);                                                                            \
-        HOLD(s.lo##t);                                                                                                 \
-        HOLD(s.hi##t);                                                                                                 \
-    }
-#define VECTOR(j)                                                                                                      \
-    lo = load256_once(w + 64 * (j));                                                                                   \
-    hi = load256_once(w + 64 * (j) + 32);                                                                              \
-    FOR_TOKENS(TOKEN)                                                                                                  \
-    q += 4;
-    VECTOR(0)
-    VECTOR(1)
-    VECTOR(2)
-    VECTOR(3)
-#undef VECTOR
-#undef TOKEN
-    return s;
+ST_INLINE __m256i add_vector(__m256i sum, __m256i w, __m256i x) {
+    return add_dot4(sum, w, x);
 }
+
+#include "kern/products256.inc"
 
 /* Minus the offset times the activations' sums: of one half of the block, or (sums2 not NULL) of both. */
 ST_INLINE sums start(const int16_t *sums1, const int16_t *sums2, int offset, int tokens) {

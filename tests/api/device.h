@@ -23,7 +23,7 @@ typedef struct device {
     pthread_cond_t changed;
     entry entries[16];
     unsigned head, tail;
-    bool stop, hold; /* hold: executes nothing for now */
+    bool stop, hold; /* hold: executes nothing until it is let go */
     int refuse;      /* submit returns this */
     int fail;        /* jobs end with this */
     unsigned opened, closed, quieted, executed, ended;
