@@ -28,10 +28,12 @@ typedef struct streams_work {
     run_setup setup;
     session s;
     cli_prompts prompts;
-    st_ids *ids;                  /* [prompts.n] */
-    st_job *jobs;                 /* [prompts.n] */
+    st_ids *ids;         /* [prompts.n] */
+    st_job *jobs;        /* [prompts.n] those that fit into the context first, n_jobs of them */
+    uint32_t *prompt_of; /* [prompts.n] of each job */
+    uint32_t n_jobs;
     st_sampler_options *sampling; /* [prompts.n] */
-    kept *kept;                   /* [prompts.n]; NULL without --verify */
+    kept *kept;                   /* [prompts.n] of each job; NULL without --verify */
     run_span *spans;              /* [prompts.n] of those that have a first token */
     uint32_t n_spans, n_done, n_cancelled, n_failed;
     run_load load;
@@ -63,8 +65,6 @@ static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
                      ST_CUT(cli_shown_path(w->o->prompts), 200), p->line, w->ids[i].len);
     w->sampling[i] = run_sampling(w->o);
     w->sampling[i].seed = p->seed;
-    w->jobs[i] = (st_job){
-        .prompt = w->ids[i].data, .n_prompt = (uint32_t)w->ids[i].len, .n_max = p->n, .sampler = &w->sampling[i]};
     return rc;
 }
 
@@ -72,10 +72,11 @@ static int encode_prompts(streams_work *w, stretto_error *err) {
     size_t n = w->prompts.n;
     w->ids = calloc(n, sizeof *w->ids);
     w->jobs = calloc(n, sizeof *w->jobs);
+    w->prompt_of = calloc(n, sizeof *w->prompt_of);
     w->sampling = calloc(n, sizeof *w->sampling);
     w->spans = calloc(n, sizeof *w->spans);
     w->kept = w->o->verify ? calloc(n, sizeof *w->kept) : NULL;
-    if (!w->ids || !w->jobs || !w->sampling || !w->spans || (w->o->verify && !w->kept))
+    if (!w->ids || !w->jobs || !w->prompt_of || !w->sampling || !w->spans || (w->o->verify && !w->kept))
         return st_fail_memory(err, "the prompts", n * sizeof *w->jobs);
     int rc = STRETTO_OK;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -85,20 +86,46 @@ static int encode_prompts(streams_work *w, stretto_error *err) {
     return rc;
 }
 
-/* The context of every stream: room for the longest prompt and what is to follow it. */
+static void add_job(streams_work *w, uint32_t at, uint32_t prompt) {
+    w->prompt_of[at] = prompt;
+    w->jobs[at] = (st_job){.prompt = w->ids[prompt].data,
+                           .n_prompt = (uint32_t)w->ids[prompt].len,
+                           .n_max = w->prompts.list[prompt].n,
+                           .sampler = &w->sampling[prompt]};
+}
+
+/* A job for each prompt, in the order of the file: first those that fit into the context, then the others. */
+static void order_jobs(streams_work *w) {
+    uint32_t n = (uint32_t)w->prompts.n, at = 0;
+    for (unsigned fit = 2; fit-- > 0;) {
+        for (uint32_t i = 0; i < n; i++) {
+            stretto_error why;
+            bool fits = session_fits_ctx(&w->s, (uint32_t)w->ids[i].len, &why) == STRETTO_OK;
+            if (fits == (fit == 1)) add_job(w, at++, i);
+        }
+        if (fit) w->n_jobs = at;
+    }
+}
+
+static int fail_long(const streams_work *w, uint32_t job, stretto_error *err) {
+    stretto_error why = {0};
+    int rc = session_fits_ctx(&w->s, w->jobs[job].n_prompt, &why);
+    return st_fail(err, rc, "%.*s line %u: \"prompt\": %.*s", ST_CUT(cli_shown_path(w->o->prompts), 200),
+                   w->prompts.list[w->prompt_of[job]].line, ST_CUT(why.text, 250));
+}
+
+/* The context of every stream: room for the longest prompt that fits and what is to follow it. */
 static int choose_ctx(streams_work *w, stretto_error *err) {
-    uint32_t wanted = 0;
-    size_t longest = 0;
-    stretto_error why;
-    for (size_t i = 0; i < w->prompts.n; i++) {
+    uint32_t wanted = 0, longest = 0;
+    order_jobs(w);
+    uint32_t n = w->n_jobs ? w->n_jobs : (uint32_t)w->prompts.n;
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t all = w->jobs[i].n_prompt + w->jobs[i].n_max;
         if (all > wanted) wanted = all;
         if (w->jobs[i].n_prompt > w->jobs[longest].n_prompt) longest = i;
     }
-    int rc = session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, &why);
-    if (!rc) return STRETTO_OK;
-    return st_fail(err, rc, "%.*s line %u: \"prompt\": %.*s", ST_CUT(cli_shown_path(w->o->prompts), 200),
-                   w->prompts.list[longest].line, ST_CUT(why.text, 250));
+    if (w->n_jobs == 0) return fail_long(w, longest, err);
+    return session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, err);
 }
 
 /* ---- results ---- */
@@ -116,9 +143,9 @@ static int print_result(streams_work *w, const st_job_result *r, stretto_error *
     st_buf text = {0}, line = {0};
     int rc = result_text(w, r, &text, err);
     json_t *root =
-        json_pack("{s:O, s:o, s:o, s:s, s:i}", "id", w->prompts.list[r->job].id, "ids", cli_json_ids(r->ids, r->n_ids),
-                  "text", cli_json_text(text.data, text.len), "finish_reason", st_finish_name(r->finish),
-                  "prompt_tokens", (int)w->jobs[r->job].n_prompt);
+        json_pack("{s:O, s:o, s:o, s:s, s:i}", "id", w->prompts.list[w->prompt_of[r->job]].id, "ids",
+                  cli_json_ids(r->ids, r->n_ids), "text", cli_json_text(text.data, text.len), "finish_reason",
+                  st_finish_name(r->finish), "prompt_tokens", (int)w->jobs[r->job].n_prompt);
     st_json_set(&root, "prefill_ms", st_json_real((double)r->prefill_ns / 1e6));
     st_json_set(&root, "decode_ms", st_json_real((double)r->decode_ns / 1e6));
     st_json_set(&root, "ttft_ms", st_json_real((double)r->first_token_ns / 1e6));
@@ -149,10 +176,22 @@ static int take_result(void *arg, const st_job_result *r) {
     w->n_cancelled += r->finish == ST_FINISH_STOPPED;
     w->n_failed += r->finish == ST_FINISH_ERROR;
     if (r->n_ids > 0) w->spans[w->n_spans++] = run_span_of(r, w->jobs[r->job].n_prompt);
-    run_load_add(&w->load, w->jobs[r->job].n_prompt, r->n_ids);
+    if (r->job < w->n_jobs) run_load_add(&w->load, w->jobs[r->job].n_prompt, r->n_ids);
     int rc = print_result(w, r, &w->failed);
     if (!rc && w->kept) rc = keep(w, r, &w->failed);
     cli_progress(w->cx, "%u of %zu prompts", ++w->n_done, w->prompts.n);
+    return rc;
+}
+
+/* Prompts that are too long fail by themselves. *why: what the first of them did. */
+static int refuse_long(streams_work *w, stretto_error *why) {
+    int rc = STRETTO_OK;
+    for (uint32_t i = w->n_jobs; i < w->prompts.n && !rc; i++) {
+        stretto_error own;
+        session_fits_ctx(&w->s, w->jobs[i].n_prompt, &own);
+        rc = take_result(w, &(st_job_result){.job = i, .finish = ST_FINISH_ERROR, .error = &own});
+    }
+    if (w->n_jobs < w->prompts.n) fail_long(w, w->n_jobs, why);
     return rc;
 }
 
@@ -170,14 +209,14 @@ static int compare_id(void *arg, int32_t id) {
     return v->n == v->expected->n && v->expected->finish == ST_FINISH_STOPPED;
 }
 
-static int verify_one(streams_work *w, size_t i, stretto_error *err) {
+static int verify_one(streams_work *w, uint32_t i, stretto_error *err) {
     const kept *k = &w->kept[i];
     st_sampler *sampler = NULL;
     serial v = {.expected = k};
     st_generate_result r;
     stretto_error stopped = {0};
     if (!k->there || (k->n == 0 && k->finish == ST_FINISH_STOPPED)) return STRETTO_OK;
-    int rc = st_sampler_create(&sampler, &w->sampling[i], w->s.model->n_vocab, err);
+    int rc = st_sampler_create(&sampler, w->jobs[i].sampler, w->s.model->n_vocab, err);
     if (rc) return rc;
     st_generate_options options = {.prompt = w->jobs[i].prompt,
                                    .n_prompt = w->jobs[i].n_prompt,
@@ -196,15 +235,15 @@ static int verify_one(streams_work *w, size_t i, stretto_error *err) {
         return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
     return st_fail(err, STRETTO_E_INTERNAL,
                    "%.*s line %u: not the ids of a serial run: id %u of %u differs, or the end",
-                   ST_CUT(cli_shown_path(w->o->prompts), 200), w->prompts.list[i].line, v.n + 1, k->n);
+                   ST_CUT(cli_shown_path(w->o->prompts), 200), w->prompts.list[w->prompt_of[i]].line, v.n + 1, k->n);
 }
 
 static int verify(streams_work *w, stretto_error *err) {
     uint32_t n = 0;
     int rc = session_open_chain(&w->s, w->n_ctx, w->n_ctx, 0, err);
-    for (size_t i = 0; i < w->prompts.n && !rc; i++) {
+    for (uint32_t i = 0; i < w->n_jobs && !rc; i++) {
         if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while verifying");
-        cli_progress(w->cx, "verifying %zu of %zu prompts", i + 1, w->prompts.n);
+        cli_progress(w->cx, "verifying %u of %u prompts", i + 1, w->n_jobs);
         rc = verify_one(w, i, err);
         n += w->kept[i].there;
     }
@@ -268,7 +307,7 @@ static int tell(streams_work *w, stretto_error *err) {
 
 /* All prompts at once, each as long as they are on average. */
 static st_workload workload_of(const streams_work *w) {
-    uint64_t prompt = 0, generate = 0, n = w->prompts.n;
+    uint64_t prompt = 0, generate = 0, n = w->n_jobs;
     for (size_t i = 0; i < n; i++) {
         prompt += w->jobs[i].n_prompt;
         generate += w->jobs[i].n_max;
@@ -290,10 +329,12 @@ static int outcome(const streams_work *w, int rc, stretto_error *err) {
 
 static int run_all(streams_work *w, stretto_error *err) {
     st_streams_events events = {.on_result = take_result, .on_pass = see_pass, .arg = w};
-    stretto_error differs = {0}, untold = {0};
-    int rc = st_streams_run(w->streams, w->jobs, (uint32_t)w->prompts.n, &events, err), verified = STRETTO_OK;
+    stretto_error differs = {0}, untold = {0}, too_long = {0};
+    int verified = STRETTO_OK, rc = refuse_long(w, &too_long);
+    if (!rc) rc = st_streams_run(w->streams, w->jobs, w->n_jobs, &events, err);
     cli_progress_end(w->cx);
     if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
+    if (!rc && too_long.code) rc = st_fail(err, too_long.code, "%s", too_long.text);
     int told = tell(w, &untold);
     rc = outcome(w, rc, err);
     if (!rc && told) rc = st_fail(err, told, "%s", untold.text);
@@ -340,6 +381,7 @@ int run_streams(cli *cx, const run_options *o, stretto_error *err) {
     }
     free(w.ids);
     free(w.jobs);
+    free(w.prompt_of);
     free(w.sampling);
     free(w.kept);
     free(w.spans);

@@ -85,17 +85,26 @@ int session_place(session *s, bool all_used, stretto_error *err) {
     return rc ? rc : cli_lanes_assign(&s->lanes, s->n_chunks, s->unit_of, all_used ? &s->cx->log : NULL, err);
 }
 
+/* Positions that there can be: what was asked for, or what the model was made for. */
+static uint32_t ctx_limit(const session *s) {
+    if (s->options->ctx) return s->options->ctx;
+    return s->model->n_ctx_train ? s->model->n_ctx_train : UINT32_MAX;
+}
+
+int session_fits_ctx(const session *s, uint32_t needed, stretto_error *err) {
+    uint32_t limit = ctx_limit(s);
+    if (needed <= limit) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit into the context of %u: %u too many (%s)", needed, limit,
+                   needed - limit,
+                   s->options->ctx ? "--ctx sets it" : "what the model was made for; --ctx can set more");
+}
+
 int session_choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err) {
-    uint32_t own = s->model->n_ctx_train ? s->model->n_ctx_train : UINT32_MAX;
-    uint32_t asked = s->options->ctx;
-    if (asked > own)
+    uint32_t own = s->model->n_ctx_train, asked = s->options->ctx, limit = ctx_limit(s);
+    if (own && asked > own)
         st_warn(&s->cx->log, "--ctx %u is more than the %u positions that the model was made for", asked, own);
-    uint32_t limit = asked ? asked : own;
-    if (needed > limit) {
-        return st_fail(err, STRETTO_E_INPUT, "%u tokens do not fit into the context of %u: %u too many (%s)", needed,
-                       limit, needed - limit,
-                       asked ? "--ctx sets it" : "what the model was made for; --ctx can set more");
-    }
+    int rc = session_fits_ctx(s, needed, err);
+    if (rc) return rc;
     if (wanted < ST_ATTN_BLOCK) wanted = ST_ATTN_BLOCK; /* what the cache is rounded up to anyway */
     *n_ctx = asked ? asked : wanted < limit ? wanted : limit;
     return STRETTO_OK;

@@ -80,6 +80,8 @@ int session_encode(session *s, const st_buf *text, bool special, bool bos, st_id
 int session_open_model(session *s, stretto_error *err);
 /* Splits and places the chunks. all_used: warn of a unit that has no chunk. */
 int session_place(session *s, bool all_used, stretto_error *err);
+/* STRETTO_E_INPUT, by how much, when so many tokens do not fit into what --ctx or the model allows. */
+int session_fits_ctx(const session *s, uint32_t needed, stretto_error *err);
 /* Positions of a context for `needed`, and for `wanted` where the model or --ctx allow it. STRETTO_E_INPUT, by how
  * much, when what is needed does not fit. */
 int session_choose_ctx(const session *s, uint32_t needed, uint32_t wanted, uint32_t *n_ctx, stretto_error *err);

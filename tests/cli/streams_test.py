@@ -487,6 +487,32 @@ class Refused(support.CommandTest):
         jobs = [{"id": i, "prompt": "word " * (30 + i % 2), "n": 1} for i in range(3)]
         self.fails(REFUSED, *words, stdin=lines(jobs), says="line 2")  # the longest
 
+    def test_a_prompt_that_does_not_fit_fails_alone(self):
+        good = [dict(p, n=2) for p in prompts(5) if len(p["prompt"].split()) < 3]
+        long = [{"id": x, "prompt": "word " * 40, "n": 2} for x in ("long", "longer")]
+        jobs = [long[0], *good[:1], long[1], *good[1:]]
+        with tempfile.TemporaryDirectory() as folder:
+            summary = os.path.join(folder, "summary.json")
+            words = ["run", "-m", LLAMA, "--prompts", "-", "--ignore-eos", "--verify"]
+            result = support.run(*words, "--ctx", "20", "--streams", "2", "--summary", summary, stdin=lines(jobs))
+            with open(summary, encoding="utf-8") as file:
+                told = json.load(file)
+        errors = result.stderr.decode()
+        self.assertEqual(result.returncode, REFUSED, errors)
+        got = {r["id"]: r for r in map(json.loads, result.stdout.splitlines())}
+        self.assertEqual(len(got), len(jobs))
+        for one in long:
+            self.assertEqual((got[one["id"]]["ids"], got[one["id"]]["finish_reason"]), ([], "error"))
+            self.assertRegex(got[one["id"]]["error"], "tokens do not fit into the context of 20: .* too many")
+        whole = support.run(*words, stdin=lines(good))
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        for alone in map(json.loads, whole.stdout.splitlines()):
+            self.assertEqual(got[alone["id"]]["ids"], alone["ids"])
+        last = errors.strip().splitlines()[-1]
+        self.assertIn(f'2 of {len(jobs)} prompts failed: standard input line 1: "prompt": ', last)
+        self.assertIn(f"verified: the ids of {len(good)} prompts", errors)
+        self.assertEqual((told["prompts"], told["failed"]), (len(jobs), 2))
+
     def test_standard_input_is_named(self):
         words = ["run", "-m", LLAMA, "--prompts", "-"]
         for line, says in (
