@@ -3,6 +3,7 @@
 #include "chunk/forward.h"
 
 #include <math.h>
+#include <string.h>
 
 void st_forward_angles(const st_forward *f) {
     uint32_t lo, hi;
@@ -36,6 +37,7 @@ static void store_head(const st_forward *f, const st_layer *layer, uint32_t i, u
     const st_kv_layer *own = kv->visible[i];
     size_t at = (size_t)head * layer->head_dim;
     float *key = f->s->k + row * f->s->kv_stride + at, *value = f->s->v + row * f->s->kv_stride + at;
+    if (layer->v_from_k) memcpy(value, key, layer->head_dim * sizeof *value);
     turn_head(f, layer, key, layer->k_bias ? layer->k_bias + at : NULL, layer->k_norm, row);
     if (layer->v_bias) f->kern->add(value, layer->v_bias + at, layer->head_dim);
     if (layer->v_norm) f->kern->rms_norm(value, value, NULL, layer->head_dim, f->model->eps);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gemma4 (text): per-layer embeddings, sliding and full layers with head sizes of their own, the last layers borrow
- * keys and values, values are normed, scores are not scaled, logits are capped. */
+ * keys and values, values are normed, scores are not scaled, logits are capped. Full layers of the larger models have
+ * no matrix for values, which are the keys before norm and RoPE. */
 #include "model/arch.h"
 #include "model/hparams.h"
 
@@ -10,18 +11,21 @@
 
 enum { ROPE_FULL, ROPE_SLIDING };
 
-#define FULL_EVERY 5 /* layers, where the file does not say */
+#define FULL_EVERY 5  /* layers, where the file does not say */
+#define SOFTCAP 30.0f /* of the logits, likewise */
 
 static int gemma4_ropes(st_binder *bind, uint32_t full, uint32_t sliding, stretto_error *err) {
-    float base = 1e6f, base_sliding = 1e4f;
+    float base = 1e6f, base_sliding = 1e4f, factor = 1.0f;
     const float *factors = NULL;
     int code = st_hparam_f32(bind, "rope.freq_base", false, &base, err);
     if (!code) code = st_hparam_f32(bind, "rope.freq_base_swa", false, &base_sliding, err);
-    /* The factors of 1e30 stand for pairs that do not turn. */
+    /* Factors of 1e30 stand for pairs that do not turn; without any, all would. */
     if (!code) code = st_hparams_rotated(bind, "rope.dimension_count", full, err);
     if (!code) code = st_hparams_rotated(bind, "rope.dimension_count_swa", sliding, err);
-    if (!code) code = st_bind_vector(bind, &factors, full / 2, false, err, "rope_freqs.weight", 0);
-    if (!code) code = st_rope_make(bind, ROPE_FULL, full, base, 1.0f, factors, true, err);
+    /* Stretched positions concern the full layers only. */
+    if (!code) code = st_hparams_rope_scaling(bind, &factor, err);
+    if (!code) code = st_bind_vector(bind, &factors, full / 2, true, err, "rope_freqs.weight", 0);
+    if (!code) code = st_rope_make(bind, ROPE_FULL, full, base, factor, factors, true, err);
     if (!code) code = st_rope_make(bind, ROPE_SLIDING, sliding, base_sliding, 1.0f, NULL, true, err);
     return code;
 }
@@ -55,6 +59,7 @@ static int gemma4_shape(st_model *m, st_binder *bind, stretto_error *err) {
     if (!code) code = gemma4_ropes(bind, full, sliding, err);
     if (!code) code = st_hparam_u32(bind, "attention.shared_kv_layers", false, &shared, err);
     if (!code) code = st_hparam_u32(bind, "embedding_length_per_layer_input", false, &m->d_ple, err);
+    m->softcap = SOFTCAP;
     if (!code) code = st_hparams_softcap(bind, err);
     if (code) return code;
     if (shared >= m->n_layers)
@@ -69,6 +74,7 @@ static int gemma4_shape(st_model *m, st_binder *bind, stretto_error *err) {
         l->attn_scale = 1.0f;
         l->rope = l->window ? ROPE_SLIDING : ROPE_FULL;
         l->v_norm = true;
+        l->v_from_k = !l->window && !st_bind_has(bind, "blk.%u.attn_v.weight", i);
     }
     return gemma4_share(m, bind, shared, err);
 }

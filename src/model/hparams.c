@@ -144,21 +144,36 @@ int st_hparams_softcap(const st_binder *bind, stretto_error *err) {
                    st_model_arch_name(bind->model), suffix, (double)*cap);
 }
 
+/* The factor that positions are divided by, under its key or the one of files from 2023; 1 without. */
+static int read_rope_factor(const st_binder *bind, bool required, float *factor, stretto_error *err) {
+    char key[ST_KEY_MAX];
+    const char *suffix = "rope.scaling.factor";
+    if (!st_gguf_find(bind->gguf, st_key(bind, key, suffix)) &&
+        st_gguf_find(bind->gguf, st_key(bind, key, "rope.scale_linear")))
+        suffix = "rope.scale_linear";
+    *factor = 1.0f;
+    int code = st_hparam_f32(bind, suffix, required, factor, err);
+    if (code || (*factor > 0.0f && isfinite(*factor))) return code;
+    return st_fail(err, STRETTO_E_INPUT, "%s: %s.%s is %g, expected a positive number", bind->gguf->path,
+                   st_model_arch_name(bind->model), suffix, (double)*factor);
+}
+
 int st_hparams_rope_scaling(const st_binder *bind, float *factor, stretto_error *err) {
     char key[ST_KEY_MAX];
-    st_str type = {"none", 4};
-    int code = st_gguf_str(bind->gguf, st_key(bind, key, "rope.scaling.type"), false, &type, err);
+    st_str type = {"linear", 6}; /* what a factor means that comes without a type, as in llama.cpp */
+    float turned_by = 1.0f;
+    int code = st_hparam_f32(bind, "rope.scaling.attn_factor", false, &turned_by, err);
+    if (!code) code = st_gguf_str(bind->gguf, st_key(bind, key, "rope.scaling.type"), false, &type, err);
     if (code) return code;
+    if (turned_by != 1.0f)
+        return st_fail(err, STRETTO_E_INPUT, "%s: %s.rope.scaling.attn_factor is %g, expected 1", bind->gguf->path,
+                       st_model_arch_name(bind->model), (double)turned_by);
     *factor = 1.0f;
     if (st_str_equal(type, "none")) return 0;
     if (!st_str_equal(type, "linear"))
         return st_fail(err, STRETTO_E_INPUT, "%s: %s is \"%.*s\", expected none or linear", bind->gguf->path, key,
                        (int)st_utf8_cut(type.data, type.len, 40), type.data);
-    if ((code = st_hparam_f32(bind, "rope.scaling.factor", true, factor, err))) return code;
-    if (!(*factor > 0.0f && isfinite(*factor)))
-        return st_fail(err, STRETTO_E_INPUT, "%s: %s.rope.scaling.factor is %g, expected a positive number",
-                       bind->gguf->path, st_model_arch_name(bind->model), (double)*factor);
-    return 0;
+    return read_rope_factor(bind, st_gguf_find(bind->gguf, key) != NULL, factor, err);
 }
 
 int st_rope_make(st_binder *bind, uint32_t which, uint32_t head_dim, float base, float factor, const float *factors,

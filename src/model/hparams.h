@@ -16,10 +16,12 @@ int st_hparams_head_dim(const st_binder *bind, const char *key_suffix, const cha
 /* Refuses a key that says how many dimensions of a head turn, when it is there and is not all of them. */
 int st_hparams_rotated(const st_binder *bind, const char *suffix, uint32_t head_dim, stretto_error *err);
 
-/* model->softcap from final_logit_softcapping; 0: none. Refuses what is negative or no number. */
+/* model->softcap from final_logit_softcapping, where the file has it; 0: none. Refuses what is negative or no number.
+ */
 int st_hparams_softcap(const st_binder *bind, stretto_error *err);
 
-/* Refuses rope scaling other than none and linear; *factor is what positions are divided by (1 without). */
+/* Refuses rope scaling other than none and linear; *factor is what positions are divided by (1 without). A factor that
+ * comes without a type is linear. */
 int st_hparams_rope_scaling(const st_binder *bind, float *factor, stretto_error *err);
 
 /* Makes model->ropes[which]: angle of pair i per position = base^(-2i / head_dim) / factor / factors[i]. factors is a

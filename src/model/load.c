@@ -63,7 +63,7 @@ static int bind_layer(st_model *m, st_binder *bind, uint32_t i, stretto_error *e
     if (!code) code = st_bind_matrix(bind, &l->q, heads, d, err, "blk.%u.attn_q.weight", i);
     if (!code && l->kv_layer == i) {
         code = st_bind_matrix(bind, &l->k, kv, d, err, "blk.%u.attn_k.weight", i);
-        if (!code) code = st_bind_matrix(bind, &l->v, kv, d, err, "blk.%u.attn_v.weight", i);
+        if (!code && !l->v_from_k) code = st_bind_matrix(bind, &l->v, kv, d, err, "blk.%u.attn_v.weight", i);
     } else if (!code) {
         /* Files carry them for the layers that borrow, too. */
         st_bind_spare(bind, "blk.%u.attn_k.weight", i);

@@ -32,6 +32,7 @@ typedef struct st_layer {
     uint32_t kv_layer; /* whose keys and values this layer reads: its own number unless it borrows */
     float attn_scale;
     bool v_norm;     /* values are RMS-normed per head, without weight */
+    bool v_from_k;   /* values are the keys, as they are before bias, norm and RoPE */
     float out_scale; /* of the layer's output, 1 for most */
 
     /* f32, owned by the model; NULL where the architecture has none */
@@ -41,7 +42,7 @@ typedef struct st_layer {
     const float *ple_norm;                                              /* [d_model] */
 
     st_matrix q;        /* [n_heads * head_dim, d_model] */
-    st_matrix k, v;     /* [n_kv_heads * head_dim, d_model]; rows = 0 in a layer that borrows */
+    st_matrix k, v;     /* [n_kv_heads * head_dim, d_model]; rows = 0 in a layer that borrows; v's also with v_from_k */
     st_matrix o;        /* [d_model, n_heads * head_dim] */
     st_matrix gate, up; /* [n_ff, d_model] */
     st_matrix down;     /* [d_model, n_ff] */

@@ -32,7 +32,8 @@ typedef struct rewrite {
     const char *flood_tensor; /* f32, all flood_value; or flood_count items from flood_from on */
     float flood_value;
     size_t flood_from, flood_count;
-    const char *retype_tensor; /* written as `retype` of as many bytes as that needs, zeros */
+    const char *fill_tensor, *fill_from; /* the first one gets the contents of the second, of the same shape and type */
+    const char *retype_tensor;           /* written as `retype` of as many bytes as that needs, zeros */
     uint32_t retype;
 } rewrite;
 
@@ -119,13 +120,14 @@ static inline void rewrite_declare(st_gguf_writer *w, const st_tensor *t, const 
     st_writer_tensor(w, name, rewrite_is(t->name, r->retype_tensor) ? r->retype : t->type, dims, t->n_dims);
 }
 
-static inline void rewrite_data(st_gguf_writer *w, const st_tensor *t, const rewrite *r) {
+static inline void rewrite_data(st_gguf_writer *w, const st_gguf *g, const st_tensor *t, const rewrite *r) {
     bool retyped = rewrite_is(t->name, r->retype_tensor);
     size_t bytes = rewrite_bytes(t, retyped ? r->retype : t->type, rewrite_rows(t, r));
     if (t->n_dims == 1 && rewrite_is(t->name, r->cut_tensor)) bytes = t->bytes - t->bytes / (size_t)t->dims[0];
     uint8_t *copy = calloc(1, bytes + 4);
     assert_non_null(copy);
     if (!retyped) memcpy(copy, t->data, bytes);
+    if (rewrite_is(t->name, r->fill_tensor)) memcpy(copy, st_gguf_tensor(g, r->fill_from)->data, bytes);
     if (rewrite_is(t->name, r->poison_tensor)) {
         copy[r->poison_at] = 0x80;
         copy[r->poison_at + 1] = 0x7f;
@@ -147,7 +149,7 @@ static inline void rewrite_file(const st_gguf *g, const char *path, const rewrit
         if (!rewrite_is(g->tensors[i].name, r->drop_tensor)) rewrite_declare(w, &g->tensors[i], r);
     if (r->add_tensor) st_writer_tensor(w, r->add_tensor, ST_F32, (const uint64_t[]){4}, 1);
     for (size_t i = 0; i < g->n_tensors; i++)
-        if (!rewrite_is(g->tensors[i].name, r->drop_tensor)) rewrite_data(w, &g->tensors[i], r);
+        if (!rewrite_is(g->tensors[i].name, r->drop_tensor)) rewrite_data(w, g, &g->tensors[i], r);
     if (r->add_tensor) st_writer_data(w, (const float[4]){0}, 4 * sizeof(float));
     if (st_writer_finish(w, &err)) fail_msg("%s", err.text);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A window in the metadata concerns the layers that slide and no others: a file that has one but only full layers runs
- * as if every window were wider than the context. */
+ * Files that differ from the fixtures in one thing, against others that must give the same. */
 #include "support/fixture.h"
 #include "support/rewrite.h"
 
@@ -14,7 +13,7 @@ static float *last_logits(const char *name, const rewrite *change, uint32_t *n_f
     fixture f;
     uint32_t n;
     snprintf(original, sizeof original, "%s/%s.gguf", ST_GOLDEN, name);
-    snprintf(copy, sizeof copy, "/tmp/stretto-window-%d.gguf", (int)getpid());
+    snprintf(copy, sizeof copy, "/tmp/stretto-variant-%d.gguf", (int)getpid());
     snprintf(file, sizeof file, "%s.json", name);
     fixture_check(st_gguf_open(&g, original, NULL, &err), &err);
     rewrite_file(g, copy, change);
@@ -38,6 +37,8 @@ static float *last_logits(const char *name, const rewrite *change, uint32_t *n_f
     return logits;
 }
 
+/* A window in the metadata concerns the layers that slide and no others: a file that has one but only full layers runs
+ * as if every window were wider than the context. */
 static void only_full_layers(void **state) {
     (void)state;
     uint32_t full, none;
@@ -73,7 +74,27 @@ static void window_of_a_llama(void **state) {
     free(b);
 }
 
+/* A full layer of Gemma 4 that has no matrix for values takes the keys, as its larger models do: as if the file had the
+ * same matrix twice. */
+static void values_from_keys(void **state) {
+    (void)state;
+    static const char keys[] = "blk.2.attn_k.weight", values[] = "blk.2.attn_v.weight";
+    uint32_t full;
+    float *without = last_logits("tiny-gemma4-F32", &(rewrite){.drop_tensor = values}, &full);
+    float *twice = last_logits("tiny-gemma4-F32", &(rewrite){.fill_tensor = values, .fill_from = keys}, &full);
+    float *plain = last_logits("tiny-gemma4-F32", &(rewrite){0}, &full);
+    assert_memory_equal(without, twice, 448 * sizeof *twice);
+    assert_memory_not_equal(without, plain, 448 * sizeof *plain);
+    free(without);
+    free(twice);
+    free(plain);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_full_layers), cmocka_unit_test(window_of_a_llama)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_full_layers),
+        cmocka_unit_test(window_of_a_llama),
+        cmocka_unit_test(values_from_keys),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
