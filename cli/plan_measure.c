@@ -45,7 +45,7 @@ struct plan_meter {
 
 /* ---- what is known without measuring ---- */
 
-static void describe_chunks(const session *s, st_costs *costs) {
+void plan_describe_chunks(const session *s, st_costs *costs) {
     st_chunk chunks[ST_MAX_CHUNKS];
     enum st_kv_type kv = session_kv_type(s);
     st_chunks_describe(chunks, s->spans, s->n_chunks, s->model);
@@ -80,7 +80,7 @@ static int describe(const plan_meter *m, st_costs *out, stretto_error *err) {
     if (rc) return rc;
     out->depth = m->workload.prompt + m->workload.generate / 2;
     session_title(m->s, out->title, sizeof out->title);
-    describe_chunks(m->s, out);
+    plan_describe_chunks(m->s, out);
     describe_units(m->s, out);
     return STRETTO_OK;
 }

@@ -20,6 +20,10 @@ int plan_meter_turn(plan_meter *meter, stretto_error *err);
 /* As many turns as a first decision wants; of a slow model fewer. */
 int plan_meter_turns(plan_meter *meter, stretto_error *err);
 
+/* What is known of the session's chunks without measuring: names, layers and bytes. Chunks must be placed; the table
+ * has as many. */
+void plan_describe_chunks(const session *s, st_costs *costs);
+
 /* Means (plan_samples_mean) over all turns so far, of which there must be one at least; *out is the caller's:
  * st_costs_free. */
 int plan_meter_costs(const plan_meter *meter, st_costs *out, stretto_error *err);

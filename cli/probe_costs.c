@@ -3,6 +3,7 @@
  *
  * Timed: each chunk from start to end as the unit stamped it, in calls of the whole chain, which leaves the caches as a
  * real step does. Not timed: opening the chain, and the first call of each size unless it takes long. */
+#include "plan_measure.h"
 #include "probe_setup.h"
 
 #include "base/clock.h"
@@ -177,7 +178,7 @@ static int measure_all(probe_plan *plan, const wishes *w, stretto_error *err) {
     if (rc) return rc;
     plan->costs->n_memories = 1;
     snprintf(plan->costs->memories[0].name, ST_PLAN_NAME, "host");
-    for (uint32_t c = 0; c < s->n_chunks; c++) snprintf(plan->costs->chunks[c].name, ST_PLAN_NAME, "%u", c + 1);
+    plan_describe_chunks(s, plan->costs);
     for (unsigned i = 0; i < w->n && !rc; i++) rc = time_wanted(plan, &w->list[i], i, err);
     cli_progress_end(s->cx);
     return rc;

@@ -156,8 +156,9 @@ void st_costs_memory(const st_costs *costs, const st_schedule *schedule, const u
 int st_costs_fit(const st_costs *costs, const st_schedule *schedule, uint64_t tokens, uint32_t *unit_of,
                  stretto_error *err);
 
-/* Reads a table (st_costs_parse), or what a probe's JSON holds of one (st_costs_parse_probe): solo times and slowdowns
- * of its pairs; chunks that it did not measure have no cost, which st_costs_fit tells. STRETTO_E_INPUT names key,
+/* Reads a table (st_costs_parse), or what a probe's JSON holds of one (st_costs_parse_probe): its costs of the whole
+ * chain, or where it has none the solo times of its pairs; and the slowdowns of its pairs. Chunks that it did not
+ * measure have no cost, which st_costs_fit tells. STRETTO_E_INPUT names key,
  * expected and found; *costs needs no freeing then. */
 int st_costs_parse(st_costs *costs, const char *text, size_t len, stretto_error *err);
 int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_error *err);

@@ -21,6 +21,15 @@ typedef struct probe_row {
     unsigned n_sides;
 } probe_row;
 
+/* What a chunk costs alone, in steps of the whole model. */
+typedef struct probe_cost {
+    char chunk[ST_PLAN_NAME], unit[ST_PLAN_NAME];
+    enum st_work work;
+    uint32_t tokens;
+    double ns;
+    uint64_t weight_bytes, kv_bytes;
+} probe_cost;
+
 /* Names in the order in which they come. */
 typedef struct names {
     char (*list)[ST_PLAN_NAME];
@@ -55,6 +64,20 @@ static bool read_row(st_json_in *in, const st_json_value *item, probe_row *row) 
         row->batched_ns = st_json_number(in, item, "batched_ns", 1, NS_MAX);
     }
     return in->code == STRETTO_OK;
+}
+
+static void read_cost(st_json_in *in, const st_json_value *item, probe_cost *cost) {
+    static const char *const works[] = {"decode", "prefill", NULL};
+    *cost = (probe_cost){0};
+    st_json_string(in, item, "chunk", cost->chunk, ST_PLAN_NAME);
+    st_json_string(in, item, "unit", cost->unit, ST_PLAN_NAME);
+    cost->work = st_json_word(in, item, "work", works) ? ST_WORK_PREFILL : ST_WORK_DECODE;
+    cost->tokens = (uint32_t)st_json_integer(in, item, "tokens", 1, ST_COST_TOKENS_MAX);
+    cost->ns = st_json_number(in, item, "ns", 1, NS_MAX);
+    if (st_json_has(item, "weight_bytes"))
+        cost->weight_bytes = st_json_integer(in, item, "weight_bytes", 0, 1ull << 50);
+    if (st_json_has(item, "kv_bytes_per_token"))
+        cost->kv_bytes = st_json_integer(in, item, "kv_bytes_per_token", 0, 1ull << 50);
 }
 
 static int order_names(const void *a, const void *b) {
@@ -118,15 +141,16 @@ static int note_slowdowns(st_costs *costs, const probe_row *row, const uint32_t 
     return STRETTO_OK;
 }
 
-static int note_row(st_costs *costs, const probe_row *row, uint32_t *seen, stretto_error *err) {
+/* times: where nothing else says what chunks cost alone. */
+static int note_row(st_costs *costs, const probe_row *row, bool times, uint32_t *seen, stretto_error *err) {
     uint32_t c[2] = {0}, u[2] = {0};
     for (unsigned i = 0; i < row->n_sides; i++) {
         c[i] = st_costs_chunk(costs, row->name[i]);
         u[i] = st_costs_unit(costs, row->unit[i]);
-        if (row->bytes[i]) costs->chunks[c[i]].weight_bytes = row->bytes[i];
-        note_cost(costs, c[i], u[i], 1, row->solo[i]);
+        if (times && row->bytes[i]) costs->chunks[c[i]].weight_bytes = row->bytes[i];
+        if (times) note_cost(costs, c[i], u[i], 1, row->solo[i]);
     }
-    if (row->n_sides == 1) note_cost(costs, c[0], u[0], row->k, row->batched_ns);
+    if (times && row->n_sides == 1) note_cost(costs, c[0], u[0], row->k, row->batched_ns);
     bool beside = row->n_sides == 2 && u[0] != u[1] && !st_costs_share_core(costs, u[0], u[1]);
     return beside ? note_slowdowns(costs, row, c, u, seen, err) : STRETTO_OK;
 }
@@ -148,6 +172,8 @@ typedef struct probe_reader {
     st_costs *costs;
     probe_row *rows; /* [n_rows] owned */
     size_t n_rows;
+    probe_cost *alone; /* [n_alone] owned */
+    size_t n_alone;
     char chunk_names[ST_PLAN_CHUNKS_MAX][ST_PLAN_NAME], unit_names[ST_PLAN_UNITS_MAX][ST_PLAN_NAME];
     names chunks, units;
 } probe_reader;
@@ -168,7 +194,31 @@ static void read_rows(probe_reader *r, const st_json_value *top) {
         }
     }
     if (!r->in.code && r->n_rows == 0) st_json_fail(&r->in, &list, "no pair was measured");
-    if (!r->in.code) fill_gaps(&r->chunks);
+}
+
+/* Older probes have none. */
+static void read_alone(probe_reader *r, const st_json_value *top) {
+    if (!st_json_has(top, "costs")) return;
+    st_json_value list = st_json_list(&r->in, top, "costs");
+    size_t n = st_json_size(&r->in, &list, ROWS_MAX);
+    r->alone = calloc(n + 1, sizeof *r->alone);
+    if (!r->alone) st_json_fail(&r->in, &list, "out of memory for %zu costs", n);
+    for (; r->n_alone < n && !r->in.code; r->n_alone++) {
+        st_json_value item = st_json_item(&r->in, &list, r->n_alone, JSON_OBJECT);
+        probe_cost *cost = &r->alone[r->n_alone];
+        read_cost(&r->in, &item, cost);
+        if (!r->in.code && (!names_add(&r->chunks, cost->chunk) || !names_add(&r->units, cost->unit)))
+            st_json_fail(&r->in, &item, "more than %d chunks or %d units", ST_PLAN_CHUNKS_MAX, ST_PLAN_UNITS_MAX);
+    }
+}
+
+static int note_alone(st_costs *costs, const probe_cost *cost, stretto_error *err) {
+    uint32_t c = st_costs_chunk(costs, cost->chunk), u = st_costs_unit(costs, cost->unit);
+    costs->chunks[c].weight_bytes = cost->weight_bytes;
+    costs->chunks[c].kv_bytes = cost->kv_bytes;
+    if (st_cost_curve_add(st_costs_curve(costs, c, u, cost->work), cost->tokens, cost->ns)) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_INPUT, "costs: more than %d sizes of calls of chunk %s on %s", ST_COST_POINTS_MAX,
+                   cost->chunk, cost->unit);
 }
 
 static int make_table(probe_reader *r, stretto_error *err) {
@@ -185,7 +235,8 @@ static int make_table(probe_reader *r, stretto_error *err) {
         cores_of_name(&costs->units[u]);
         if (costs->units[u].n_cores) costs->units[u].memory = 0;
     }
-    for (size_t i = 0; i < r->n_rows && !code; i++) code = note_row(costs, &r->rows[i], seen, err);
+    for (size_t i = 0; i < r->n_alone && !code; i++) code = note_alone(costs, &r->alone[i], err);
+    for (size_t i = 0; i < r->n_rows && !code; i++) code = note_row(costs, &r->rows[i], r->n_alone == 0, seen, err);
     if (!code) spread_works(costs);
     free(seen);
     if (code) st_costs_free(costs);
@@ -203,6 +254,8 @@ int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_
     st_json_value top = st_json_begin(&r->in, text, len, err);
     st_json_word(&r->in, &top, "schema", schemas);
     read_rows(r, &top);
+    if (!r->in.code) read_alone(r, &top);
+    if (!r->in.code) fill_gaps(&r->chunks);
     char title[sizeof costs->title] = "";
     if (st_json_has(&top, "title")) st_json_string(&r->in, &top, "title", title, sizeof title);
     uint64_t memory = 0;
@@ -215,6 +268,7 @@ int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_
         costs->memories[0].bytes = memory;
     }
     free(r->rows);
+    free(r->alone);
     free(r);
     return code;
 }

@@ -227,6 +227,7 @@ typedef struct st_solo_cost {
     bool prefill; /* tokens of a prompt; else rows that are decoded */
     unsigned tokens;
     double ns;
+    uint64_t weight_bytes, kv_bytes; /* of the chunk; KV of one token of one stream */
 } st_solo_cost;
 
 /* What a unit can do at most, measured once. */

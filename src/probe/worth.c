@@ -173,6 +173,8 @@ static int costs_note(st_probe_record *record, const st_costs *costs, stretto_er
                     to->prefill = work == ST_WORK_PREFILL;
                     to->tokens = curve->points[i].tokens;
                     to->ns = curve->points[i].ns;
+                    to->weight_bytes = costs->chunks[c].weight_bytes;
+                    to->kv_bytes = costs->chunks[c].kv_bytes;
                 }
             }
     return STRETTO_OK;

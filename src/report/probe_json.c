@@ -330,6 +330,8 @@ static json_t *costs(const st_probe_record *record) {
         st_json_set(&object, "work", json_string(c->prefill ? "prefill" : "decode"));
         st_json_set(&object, "tokens", st_json_count(c->tokens));
         st_json_set(&object, "ns", nanoseconds(c->ns));
+        st_json_set(&object, "weight_bytes", st_json_count(c->weight_bytes));
+        st_json_set(&object, "kv_bytes_per_token", st_json_count(c->kv_bytes));
         st_json_append(&list, object);
     }
     return list;

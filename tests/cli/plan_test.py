@@ -189,6 +189,15 @@ class Plan(support.CommandTest):
         places = {tuple(c["unit"] for c in s["schedule"]["chunks"]) for s in rows if s["possible"]}
         self.assertEqual(places, {("cpu:0", "cpu:1")})  # each chunk where it was measured
 
+    def test_a_plan_from_a_probe_of_one_pair(self):
+        report = self.done("probe", "-m", LLAMA, "--arrangement", "two-units" if len(os.sched_getaffinity(0)) > 1 else "one-unit", "--rounds", 10, "--json")
+        path = self.write(json.loads(report), "probe.json")
+        got = self.done_json("plan", "--probe", path, "--streams", 2)
+        possible = [s for s in got["schedules"] if s["possible"]]
+        self.assertGreater(len(possible), 0, got)
+        weights = sum(c["bytes"] for c in self.done_json("inspect", LLAMA)["chunks"])
+        self.assertGreaterEqual(possible[0]["predicted"]["memory_bytes"], weights)
+
     def test_examples_of_the_document(self):
         with open(os.path.join(PROJECT, "docs", "PLAN.md"), encoding="utf-8") as file:
             schedule, table = re.findall(r"```json\n(.*?)```", file.read(), re.S)

@@ -257,6 +257,38 @@ static void a_probe_is_a_table_of_what_it_measured(void **state) {
     assert_string_equal(err.text, "pairs: no pair was measured");
 }
 
+static const char whole_probe[] =
+    "{\"schema\": \"stretto-probe/1\", \"pairs\": ["
+    " {\"a\": \"1\", \"b\": \"3\", \"arrangement\": \"two-units\", \"unit_a\": \"cpu:0\", \"unit_b\": \"cpu:1\","
+    "  \"solo_a_ns\": 100, \"solo_b_ns\": 60, \"slowdown_a\": 1.4, \"slowdown_b\": 2.0, \"bytes_a\": 3}], \"costs\": ["
+    " {\"chunk\": \"1\", \"unit\": \"cpu:0\", \"work\": \"decode\", \"tokens\": 1, \"ns\": 170, \"weight_bytes\": 400,"
+    "  \"kv_bytes_per_token\": 6},"
+    " {\"chunk\": \"2\", \"unit\": \"cpu:0\", \"work\": \"decode\", \"tokens\": 1, \"ns\": 80},"
+    " {\"chunk\": \"3\", \"unit\": \"cpu:0\", \"work\": \"decode\", \"tokens\": 1, \"ns\": 90},"
+    " {\"chunk\": \"2\", \"unit\": \"cpu:0\", \"work\": \"prefill\", \"tokens\": 16, \"ns\": 800}]}";
+
+static void a_probe_with_costs_of_the_whole_chain_has_no_gaps(void **state) {
+    (void)state;
+    st_costs costs;
+    stretto_error err = {0};
+    assert_int_equal(st_costs_parse_probe(&costs, whole_probe, sizeof whole_probe - 1, &err), STRETTO_OK);
+    assert_int_equal(costs.n_chunks, 3);
+    assert_int_equal(costs.n_units, 2);
+    assert_float_equal(st_cost_ns(&costs, 0, 0, ST_WORK_DECODE, 1), 170, 1e-9); /* not the pair's 100 */
+    assert_float_equal(st_cost_ns(&costs, 1, 0, ST_WORK_DECODE, 1), 80, 1e-9);
+    assert_float_equal(st_cost_ns(&costs, 1, 0, ST_WORK_PREFILL, 16), 800, 1e-9);
+    assert_float_equal(st_cost_ns(&costs, 2, 1, ST_WORK_DECODE, 1), 0, 1e-9); /* the pair's 60 is of other rounds */
+    assert_true(st_cost_slowdown(&costs, 1, 0, ST_WORK_DECODE, 0, 2, ST_WORK_DECODE) > 1.9);
+    assert_int_equal(costs.chunks[0].weight_bytes, 400);
+    assert_int_equal(costs.chunks[0].kv_bytes, 6);
+    st_costs_free(&costs);
+    const char *broken = "{\"schema\": \"stretto-probe/1\", \"pairs\": [{\"a\": \"1\", \"unit_a\": \"u\", \"k\": 2,"
+                         "\"solo_a_ns\": 9, \"batched_ns\": 9}], \"costs\": [{\"chunk\": \"1\", \"unit\": \"u\","
+                         "\"work\": \"rest\", \"tokens\": 1, \"ns\": 9}]}";
+    assert_int_equal(st_costs_parse_probe(&costs, broken, strlen(broken), &err), STRETTO_E_INPUT);
+    assert_non_null(strstr(err.text, "costs"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_by_hand_is_read_and_written),
@@ -267,6 +299,7 @@ int main(void) {
         cmocka_unit_test(more_memory_than_can_be_counted_does_not_fit),
         cmocka_unit_test(what_does_not_fit_is_named),
         cmocka_unit_test(a_probe_is_a_table_of_what_it_measured),
+        cmocka_unit_test(a_probe_with_costs_of_the_whole_chain_has_no_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
