@@ -103,6 +103,13 @@ static void verdict(st_buf *out, const st_probe_row *rows, size_t n) {
     st_buf_text(out, "<h2>Can ");
     pair_name(out, rows);
     st_buf_printf(out, " %s?</h2>\n<p class=\"answer\">", rows->k ? "share a call" : "run at the same time");
+    const char *why = st_rows_unmeasured(rows, n);
+    if (why) {
+        st_buf_text(out, "<strong>Not measured</strong>: ");
+        st_html_text(out, why);
+        st_buf_text(out, ".</p>\n");
+        return;
+    }
     answer(out, rows, n);
     st_buf_text(out, "</p>\n<ul class=\"findings\">\n");
     for (size_t i = 0; i < n; i++) finding(out, &rows[i]);

@@ -17,6 +17,24 @@ static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
     }
 }
 
+/* A line for each row of a pair; one where nothing is known of it. */
+static void summary(st_buf *out, const st_probe_row *rows, size_t n) {
+    char pair[ST_PAIR_TEXT];
+    const char *why = st_rows_unmeasured(rows, n);
+    st_row_pair_text(pair, rows);
+    if (why) st_buf_printf(out, "- %s: not measured, %s.\n", pair, why);
+    for (size_t i = 0; i < n && !why; i++) {
+        const st_interval *in = st_row_decisive(&rows[i]);
+        st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, &rows[i]), rows[i].arrangement->title);
+        if (rows[i].n_rounds == 0)
+            st_buf_text(out, "not measured.\n");
+        else
+            st_buf_printf(out, "**%s** (overlap factor %s%.2f, 95 %% interval %.2f to %.2f).\n",
+                          st_overlap_name(rows[i].verdict), rows[i].one_unit ? "against one queue " : "",
+                          st_hundredths(in->value), st_hundredths(in->lo), st_hundredths(in->hi));
+    }
+}
+
 static void head(st_buf *out, const st_probe_record *record, const st_origin *origin) {
     st_buf_text(out, "# Overlap probe\n\n");
     struct tm utc;
@@ -25,21 +43,13 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
         st_buf_printf(out, "Date: %s. ", date);
     if (origin && origin->version) st_buf_printf(out, "Stretto %s.", origin->version);
     st_buf_text(out, "\nScope: can two steps run at the same time here, and why or why not?\n\n## TL;DR\n\n");
-    for (size_t i = 0; i < record->n_rows; i++) {
-        const st_probe_row *row = &record->rows[i];
-        char pair[ST_PAIR_TEXT];
-        st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, row), row->arrangement->title);
-        const st_interval *in = st_row_decisive(row);
-        if (row->n_rounds == 0)
-            st_buf_text(out, "not measured.\n");
-        else
-            st_buf_printf(out, "**%s** (overlap factor %s%.2f, 95 %% interval %.2f to %.2f).\n",
-                          st_overlap_name(row->verdict), row->one_unit ? "against one queue " : "",
-                          st_hundredths(in->value), st_hundredths(in->lo), st_hundredths(in->hi));
+    for (size_t i = 0, n; i < record->n_rows; i += n) {
+        n = st_rows_of_pair(record, i);
+        summary(out, &record->rows[i], n);
     }
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         n = st_rows_of_pair(record, i);
-        worth(out, &record->rows[i], n);
+        if (!st_rows_unmeasured(&record->rows[i], n)) worth(out, &record->rows[i], n);
     }
 }
 
@@ -177,7 +187,7 @@ void st_probe_markdown(st_buf *out, const st_probe_record *record, const st_orig
     method_numbers(out, record);
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         n = st_rows_of_pair(record, i);
-        results(out, &record->rows[i], n);
+        if (!st_rows_unmeasured(&record->rows[i], n)) results(out, &record->rows[i], n);
     }
     units(out, record);
     warnings(out, &record->warnings);

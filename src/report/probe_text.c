@@ -54,7 +54,14 @@ static uint64_t slowest_cold(const st_probe_row *rows, size_t n) {
     return most;
 }
 
+static bool any_measured(const st_probe_row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].n_rounds > 0) return true;
+    return false;
+}
+
 static void table(st_buf *out, const st_probe_record *record, const st_probe_row *rows, size_t n) {
+    if (!any_measured(rows, n)) return;
     head_line(out, rows);
     for (size_t i = 0; i < n; i++) table_line(out, &rows[i]);
     st_buf note = {0};
@@ -145,15 +152,31 @@ static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
     }
 }
 
+/* A pair of which nothing is known: "1 || 4        not measured: stopped on request". */
+static void no_verdict(st_buf *out, const st_probe_row *rows, const char *why) {
+    char pair[ST_PAIR_TEXT];
+    st_row_pair_text(pair, rows);
+    size_t at = 2 + LABEL + 1;
+    st_buf_printf(out, "  %-*s ", LABEL, pair);
+    if (st_text_columns(pair, strlen(pair)) > LABEL) st_buf_printf(out, "\n%*s", (int)at, "");
+    st_buf_text(out, "not measured: ");
+    st_text_wrap(out, why, at + strlen("not measured: "), at, WIDTH);
+    st_buf_text(out, "\n");
+}
+
 static void verdicts(st_buf *out, const st_probe_record *record, bool color) {
     for (size_t i = 0, n; i < record->n_rows; i += n) {
         const st_probe_row *rows = &record->rows[i];
         n = st_rows_of_pair(record, i);
+        const char *why = st_rows_unmeasured(rows, n);
+        if (why) {
+            no_verdict(out, rows, why);
+            continue;
+        }
         char pair[ST_PAIR_TEXT];
-        st_buf_printf(out, "  %s\n", st_row_pair_text(pair, rows));
+        st_buf_printf(out, "%s  %s\n", i ? "\n" : "", st_row_pair_text(pair, rows));
         for (size_t k = 0; k < n; k++) verdict(out, &rows[k], color);
         worth(out, rows, n);
-        if (i + n < record->n_rows) st_buf_text(out, "\n");
     }
 }
 
@@ -192,7 +215,7 @@ void st_probe_text(st_buf *out, const st_probe_record *record, const st_origin *
         n = st_rows_of_pair(record, i);
         table(out, record, &record->rows[i], n);
     }
-    if (record->n_rows > 0) legend(out, record);
+    if (any_measured(record->rows, record->n_rows)) legend(out, record);
     verdicts(out, record, color);
 }
 

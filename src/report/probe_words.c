@@ -22,10 +22,19 @@ static void undecided_text(st_buf *out, const st_probe_row *row) {
                       st_hundredths(factor->lo), st_hundredths(factor->hi), row->rounds_needed);
 }
 
+static const char *unmeasured(const st_probe_row *row) {
+    return row->error.code != STRETTO_OK ? row->error.text : "no round was completed";
+}
+
+const char *st_rows_unmeasured(const st_probe_row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].n_rounds > 0 || strcmp(unmeasured(&rows[i]), unmeasured(&rows[0])) != 0) return NULL;
+    return unmeasured(&rows[0]);
+}
+
 void st_row_why_text(st_buf *out, const st_probe_row *row) {
     if (row->n_rounds == 0) {
-        st_buf_printf(out, "not measured: %s",
-                      row->error.code != STRETTO_OK ? row->error.text : "no round was completed");
+        st_buf_printf(out, "not measured: %s", unmeasured(row));
         return;
     }
     bool undecided = row->verdict == ST_OVERLAP_UNDECIDED;

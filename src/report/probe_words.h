@@ -9,6 +9,9 @@
  * not measured, why. */
 void st_row_why_text(st_buf *out, const st_probe_row *row);
 
+/* Why none of the rows of a pair was measured, where all have the same reason; NULL otherwise. */
+const char *st_rows_unmeasured(const st_probe_row *rows, size_t n);
+
 /* "serialises: " and the same, without the verdict's word when it is false, and where both sides are on one unit the
  * factor that decided. */
 void st_row_verdict_text(st_buf *out, const st_probe_row *row, bool with_word);

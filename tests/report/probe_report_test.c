@@ -186,6 +186,41 @@ static void markdown_begins_with_the_verdict(void **state) {
     rig_close(&r);
 }
 
+static void count_in(const char *text, const char *what, unsigned expected) {
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) n++;
+    if (n != expected) print_error("%u times %s\n%s\n", n, what, text);
+    assert_int_equal(n, expected);
+}
+
+/* Stopped before any pair had a round: one reason, and no table of dashes. */
+static void what_was_not_measured_is_told_once(void **state) {
+    (void)state;
+    rig r;
+    tiny_probe(&r);
+    for (size_t i = 0; i < r.record.n_rows; i++) {
+        r.record.rows[i].n_rounds = 0;
+        r.record.rows[i].error = (stretto_error){.code = STRETTO_E_STOPPED, .text = "stopped on request"};
+    }
+    st_buf text = {0}, markdown = {0}, page = {0};
+    st_probe_text(&text, &r.record, &origin, false);
+    count_in(text.data, "stopped on request", 1);
+    assert_non_null(strstr(text.data, "\n  1 || 3        not measured: stopped on request\n"));
+    count_in(text.data, " - ", 0);
+    count_in(text.data, "overlap", 0);
+    st_probe_markdown(&markdown, &r.record, &origin);
+    count_in(markdown.data, "stopped on request", 1);
+    assert_non_null(strstr(markdown.data, "- 1 || 3: not measured, stopped on request.\n"));
+    assert_null(strstr(markdown.data, "## Results"));
+    st_probe_html(&page, &r.record, NULL);
+    assert_non_null(strstr(page.data, "<strong>Not measured</strong>: stopped on request.</p>"));
+    assert_null(strstr(page.data, "class=\"findings\""));
+    st_buf_free(&page);
+    st_buf_free(&markdown);
+    st_buf_free(&text);
+    rig_close(&r);
+}
+
 static json_t *get(json_t *object, const char *key) {
     json_t *value = json_object_get(object, key);
     if (!value) print_error("no key %s\n", key);
@@ -368,6 +403,7 @@ int main(void) {
         cmocka_unit_test(long_names_do_not_break_the_table),
         cmocka_unit_test(worth_is_that_of_two_units_unless_another_row_pays),
         cmocka_unit_test(markdown_begins_with_the_verdict),
+        cmocka_unit_test(what_was_not_measured_is_told_once),
         cmocka_unit_test(markdown_tells_what_decides),
         cmocka_unit_test(lines_fit_into_80_columns),
         cmocka_unit_test(the_json_has_what_scripts_rely_on),
