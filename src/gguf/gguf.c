@@ -155,6 +155,15 @@ int st_gguf_u32(const st_gguf *gguf, const char *key, bool required, uint32_t *v
     return item_u32(gguf, found, 0, value, err);
 }
 
+int st_gguf_require_whole(const st_gguf *gguf, stretto_error *err) {
+    uint32_t parts = 1, number = 0;
+    if (st_gguf_u32(gguf, "split.count", false, &parts, NULL) || parts <= 1) return 0;
+    if (st_gguf_u32(gguf, "split.no", false, &number, NULL)) number = 0;
+    return st_gguf_refuse(gguf, err,
+                          "this is part %s of %s of a model: make one file of them first (llama-gguf-split --merge)",
+                          ST_NUMBER((uint64_t)number + 1), ST_NUMBER(parts));
+}
+
 int st_gguf_f32(const st_gguf *gguf, const char *key, bool required, float *value, stretto_error *err) {
     const st_value *found;
     int code = find_value(gguf, key, required, &found, err);

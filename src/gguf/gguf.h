@@ -84,6 +84,9 @@ const st_tensor *st_gguf_tensor(const st_gguf *gguf, const char *name); /* NULL 
 /* The tensor, which can be dequantized. STRETTO_E_INPUT when it is missing, has no elements, or is of a type that is
  * unknown or known but not readable: the reason names file, tensor and type. *out is NULL then. */
 int st_tensor_require(const st_gguf *gguf, const char *name, const st_tensor **out, stretto_error *err);
+/* STRETTO_E_INPUT when the file is one of several that hold a model together (keys split.count and split.no, as
+ * llama-gguf-split writes them). */
+int st_gguf_require_whole(const st_gguf *gguf, stretto_error *err);
 bool st_str_equal(st_str s, const char *text);
 
 /* Typed getters. `value` keeps its content when the key is missing and `required` is false. An integer of any width

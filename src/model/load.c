@@ -90,7 +90,8 @@ static int bind_whole(st_model *m, st_binder *bind, stretto_error *err) {
 }
 
 static int load(st_model *m, st_binder *bind, const st_model_options *options, stretto_error *err) {
-    int code = find_arch(m, err);
+    int code = st_gguf_require_whole(bind->gguf, err);
+    if (!code) code = find_arch(m, err);
     if (code) return code;
     read_name(m);
     code = m->arch->shape(m, bind, err);

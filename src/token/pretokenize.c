@@ -23,7 +23,10 @@
 /* White space, but for a last one that belongs to the word behind it, unless that starts with one of `cut`. */
 #define SPACES_BUT_LAST(cut) "[" SPACE "]+(?![^" SPACE cut "])|[" SPACE "]+"
 #define OTHER " ?[^" SPACE "\\p{L}\\p{N}]+"
-#define TAIL_2 "|" OTHER "[\\r\\n]*|[" SPACE "]*[\\r\\n]+|" SPACES_BUT_LAST("")
+#define TAIL_2(with) "|" OTHER "[\\r\\n" with "]*|[" SPACE "]*[\\r\\n]+|" SPACES_BUT_LAST("")
+/* Letters that a word of Mistral's "tekken" may begin and end with: it ends where a capital follows a small one. */
+#define CAPITALS "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define SMALL "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define MARKS "\\p{P}$+<=>^~|" /* what "default" cuts out first */
 
 typedef struct form {
@@ -33,16 +36,23 @@ typedef struct form {
 } form;
 
 static const form forms[] = {
-    {.names = {"gpt-2", "phi-2", "mpt", "olmo", "jais", "gigachat", "exaone4"},
+    {.names = {"gpt-2", "phi-2", "mpt", "olmo", "jais", "gigachat", "exaone4", "mellum", "a.x-4.0", "trillion"},
      .pattern = CONTRACTION "| ?\\p{L}+| ?\\p{N}+|" OTHER "|" SPACES_BUT_LAST("")},
     {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
      .pattern = "\\p{N}|" CONTRACTION "| ?\\p{L}+|" OTHER "|" SPACES_BUT_LAST("\\p{N}")},
-    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2"},
-     .pattern = CONTRACTION_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}" TAIL_2,
+    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "midm-2.0"},
+     .pattern = CONTRACTION_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}" TAIL_2(""),
+     .ignores_merges = true,
+     .wants_bos = true},
+    {.names = {"smaug-bpe", "dbrx"},
+     .pattern = CONTRACTION_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}" TAIL_2("")},
+    {.names = {"tekken"},
+     .pattern = "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "*" SMALL "+|[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "+" SMALL
+                "*|\\p{N}" TAIL_2("/"),
      .ignores_merges = true,
      .wants_bos = true},
     {.names = {"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez"},
-     .pattern = CONTRACTION_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" TAIL_2},
+     .pattern = CONTRACTION_ANY_CASE "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" TAIL_2("")},
     {.names = {"default"},
      .pattern = "[" MARKS "]+| ?\\p{L}+|[0-9]{3}|(?:(?![0-9]{3})\\p{N})+| (?=\\p{N})| ?[^" SPACE "\\p{L}\\p{N}" MARKS
                 "]+|" SPACES_BUT_LAST(MARKS)},

@@ -32,7 +32,9 @@ static int model_read(making *m) {
     static const char *const names[] = {
         [ST_MODEL_BPE] = "gpt2", [ST_MODEL_SPM] = "llama", [ST_MODEL_GEMMA4] = "gemma4"};
     st_str name;
-    int code = st_gguf_str(m->gguf, KEY_MODEL, true, &name, m->err);
+    /* Of a model in parts the first has the tokenizer, and the others say nothing of it. */
+    int code = st_gguf_find(m->gguf, KEY_MODEL) ? 0 : st_gguf_require_whole(m->gguf, m->err);
+    if (!code) code = st_gguf_str(m->gguf, KEY_MODEL, true, &name, m->err);
     if (code) return code;
     for (int i = ST_MODEL_BPE; i <= ST_MODEL_GEMMA4; i++) {
         if (!st_str_equal(name, names[i])) continue;

@@ -70,6 +70,18 @@ static void missing_parts(void **state) {
             "gemma3.attention.sliding_window");
 }
 
+/* Whatever a part lacks, what is wrong with it is that it is one. */
+static void parts_of_models(void **state) {
+    (void)state;
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "split.count", .u32_value = 3), "part 1 of 3", "--merge");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "split.count", .u32_value = 2, .drop_tensor = "output_norm.weight"),
+            "part 1 of 2");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "split.count", .u32_value = 2, .drop_key = "general.architecture"),
+            "part 1 of 2");
+    REFUSED("tiny-llama-F32", CHANGE(.u32_key = "split.count", .u32_value = 1, .drop_tensor = "output_norm.weight"),
+            "output_norm.weight is missing");
+}
+
 static void senseless_numbers(void **state) {
     (void)state;
     REFUSED("tiny-llama-F32", CHANGE(.u32_key = "llama.block_count", .u32_value = 4000000000u), "block_count",
@@ -249,6 +261,7 @@ int main(void) {
         cmocka_unit_test(shapes_that_contradict),
         cmocka_unit_test(more_than_counted),
         cmocka_unit_test(missing_parts),
+        cmocka_unit_test(parts_of_models),
         cmocka_unit_test(senseless_numbers),
         cmocka_unit_test(unknown_architecture),
         cmocka_unit_test(weights_that_are_no_numbers),

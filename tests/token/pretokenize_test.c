@@ -71,6 +71,29 @@ static void qwen2_words(void **state) {
     expect_words("qwen2", "I'LL see  123 x!!\n\n  end ", "I/'LL/ see/ / /1/2/3/ x/!!\n\n/ / end/ /");
 }
 
+/* As tokenizer.json of Mistral Nemo has it. llama.cpp's own form of it tells capitals from small letters in ASCII only.
+ */
+static void tekken_words(void **state) {
+    (void)state;
+    expect_words("tekken", "I'LL see  123 fooBar HTTPServer x/y a!//\n",
+                 "I/'LL/ see/ / /1/2/3/ foo/Bar/ HTTPServer/ x/"
+                 "/y/ a/!//\n/");
+    expect_words("tekken", "(word) \r\n\n x", "(word/)/ \r\n\n/ x/");
+    expect_words("tekken", "\xd0\xbc\xd0\x9c\xd0\xbc", "\xd0\xbc/\xd0\x9c\xd0\xbc/"); /* small, capital, small */
+    expect_words("tekken", "\xe6\xad\xa3\xe6\xad\xa3 e\xcc\x81t\xc3\xa9",
+                 "\xe6\xad\xa3\xe6\xad\xa3/ e\xcc\x81t\xc3\xa9/");
+}
+
+/* The same words as llama3's, but merges make them. */
+static void smaug_words(void **state) {
+    (void)state;
+    expect_words("smaug-bpe", "I'LL see  12345 x!!\n\n  end ", "I/'LL/ see/ / /123/45/ x/!!\n\n/ / end/ /");
+    st_pretokenizer *pre = open_pre("smaug-bpe", true);
+    assert_false(st_pretokenizer_ignores_merges(pre));
+    assert_false(st_pretokenizer_wants_bos(pre));
+    st_pretokenizer_destroy(pre);
+}
+
 static void default_words(void **state) {
     (void)state;
     expect_words("default", "It's 12345 (x+y)", "It/'/s/ /123/45/ /(/x/+/y/)/");
@@ -101,7 +124,7 @@ static void bytes_that_are_not_utf8_are_symbols(void **state) {
 
 static void the_interpreter_agrees(void **state) {
     (void)state;
-    static const char *const names[] = {"gpt-2", "smollm", "llama-bpe", "qwen2", "default"};
+    static const char *const names[] = {"gpt-2", "smollm", "llama-bpe", "tekken", "qwen2", "default"};
     static const char *const bits[] = {"a",
                                        "B",
                                        "'s",
@@ -145,13 +168,13 @@ static void the_interpreter_agrees(void **state) {
  * interpreter's limits stop them. */
 static void long_runs_are_no_trouble(void **state) {
     (void)state;
-    static const char *const names[] = {"gpt-2", "smollm", "llama-bpe", "qwen2", "default"};
+    static const char *const names[] = {"gpt-2", "smollm", "llama-bpe", "tekken", "qwen2", "default"};
     const size_t n = 1u << 20;
     char *text = malloc(n + 1);
     assert_non_null(text);
     for (size_t i = 0; i < 2 * LENGTH(names); i++) {
         st_pretokenizer *pre = open_pre(names[i / 2], i % 2);
-        for (const char *of = " a\n!'1\xff"; *of; of++) {
+        for (const char *of = " aA\n!'1\xff"; *of; of++) {
             st_buf got = {0};
             memset(text, *of, n);
             text[n] = 'x';
@@ -182,6 +205,8 @@ int main(void) {
         cmocka_unit_test(smollm_words),
         cmocka_unit_test(llama3_words),
         cmocka_unit_test(qwen2_words),
+        cmocka_unit_test(tekken_words),
+        cmocka_unit_test(smaug_words),
         cmocka_unit_test(default_words),
         cmocka_unit_test(the_old_space_is_none),
         cmocka_unit_test(bytes_that_are_not_utf8_are_symbols),

@@ -33,8 +33,11 @@ static void bpe_begin(toy *t, const char *pre) {
 
 static void missing_keys_are_named(void **state) {
     (void)state;
-    toy none = {0}, tokens = {0}, scores = {0}, merges = {0};
+    toy none = {0}, part = {0}, tokens = {0}, scores = {0}, merges = {0};
     toy_refused(&none, "key tokenizer.ggml.model is missing");
+    toy_u32(&part, "split.count", 2);
+    toy_u32(&part, "split.no", 1);
+    toy_refused(&part, "this is part 2 of 2 of a model");
     toy_string(&tokens, "tokenizer.ggml.model", "llama");
     toy_refused(&tokens, "key tokenizer.ggml.tokens is missing");
     spm_begin(&scores);
