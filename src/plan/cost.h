@@ -13,6 +13,8 @@
 #define ST_COST_TOKENS_MAX 4096
 #define ST_COST_CORES_MAX 256
 #define ST_COST_NONE UINT32_MAX
+#define ST_COST_SLOWDOWN_LEAST 0.1 /* of those that a table has */
+#define ST_COST_SLOWDOWN_MOST 1000.0
 #define ST_COST_LEAST_RATE 0.05 /* a table may say that a neighbour speeds work up; not twentyfold */
 
 enum st_work {

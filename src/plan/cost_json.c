@@ -8,8 +8,6 @@
 
 #define NS_MAX 1e15 /* eleven days: more than any step takes */
 #define BYTES_MAX (1ull << 50)
-#define SLOWDOWN_LEAST 0.1
-#define SLOWDOWN_MOST 1000.0
 #define SLOWDOWN_ENTRIES (1u << 20)     /* of a table, */
 #define SLOWDOWN_CELLS (1u << 27)       /* that they stand for in all: a second's work, */
 #define SLOWDOWN_BYTES_MAX (1ull << 30) /* and what those of chunks take in memory */
@@ -298,7 +296,7 @@ static void read_slowdowns(reader *r, const st_json_value *top) {
             .a_work = work_range(r, &item, "work"),
             .b_work = work_range(r, &item, "beside_work"),
             .of_chunks = st_json_has(&item, "chunk") || st_json_has(&item, "beside_chunk"),
-            .slowdown = st_json_number(r->in, &item, "slowdown", SLOWDOWN_LEAST, SLOWDOWN_MOST),
+            .slowdown = st_json_number(r->in, &item, "slowdown", ST_COST_SLOWDOWN_LEAST, ST_COST_SLOWDOWN_MOST),
         };
         count_cells(r, &item, &s, &cells);
         for (uint32_t x = s.x.first; x < s.x.end && !r->in->code; x++) {

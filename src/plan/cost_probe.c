@@ -85,16 +85,24 @@ static int order_names(const void *a, const void *b) {
     return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
+/* The number that is spelt so, as chunks are: "7", neither "07" nor "+7". 0: none. */
+static uint32_t number_of(const char *name, uint32_t most) {
+    char spelt[ST_PLAN_NAME];
+    long number = strtol(name, NULL, 10);
+    if (number < 1 || number > (long)most) return 0;
+    snprintf(spelt, sizeof spelt, "%ld", number);
+    return strcmp(name, spelt) == 0 ? (uint32_t)number : 0;
+}
+
 /* Chunks in the model's order, with those between that were not measured where all names are numbers. */
 static void fill_gaps(names *chunks) {
     qsort(chunks->list, chunks->n, sizeof *chunks->list, order_names);
-    long last = 0;
+    uint32_t last = 0;
     for (uint32_t i = 0; i < chunks->n; i++) {
-        char *end;
-        last = strtol(chunks->list[i], &end, 10);
-        if (*end || last < 1 || last > (long)chunks->most) return;
+        last = number_of(chunks->list[i], chunks->most);
+        if (last == 0) return;
     }
-    chunks->n = (uint32_t)last;
+    chunks->n = last;
     for (uint32_t i = 0; i < chunks->n; i++) snprintf(chunks->list[i], ST_PLAN_NAME, "%u", i + 1);
 }
 
@@ -123,6 +131,12 @@ static void note_cost(st_costs *costs, uint32_t c, uint32_t u, uint32_t tokens, 
     st_cost_curve_add(curve, tokens, ns);
 }
 
+/* What a table may say. */
+static double within_table(double slowdown) {
+    if (slowdown < ST_COST_SLOWDOWN_LEAST) return ST_COST_SLOWDOWN_LEAST;
+    return slowdown < ST_COST_SLOWDOWN_MOST ? slowdown : ST_COST_SLOWDOWN_MOST;
+}
+
 /* Slowdowns of the pair, which stand for all pairs of the two units where others were not measured. */
 static int note_slowdowns(st_costs *costs, const probe_row *row, const uint32_t c[2], const uint32_t u[2],
                           uint32_t *seen, stretto_error *err) {
@@ -130,6 +144,7 @@ static int note_slowdowns(st_costs *costs, const probe_row *row, const uint32_t 
     st_cost_slowdowns_of_pair(row->solo, end, slowdown);
     for (unsigned i = 0; i < 2; i++) {
         unsigned other = 1 - i;
+        slowdown[i] = within_table(slowdown[i]);
         uint32_t *n = &seen[u[i] * costs->n_units + u[other]];
         double *any = st_cost_unit_slowdown(costs, u[i], ST_WORK_DECODE, u[other], ST_WORK_DECODE);
         *any = (*any * *n + slowdown[i]) / (*n + 1);

@@ -289,8 +289,56 @@ static void a_probe_with_costs_of_the_whole_chain_has_no_gaps(void **state) {
     assert_non_null(strstr(err.text, "costs"));
 }
 
+/* A probe of two chunks on two units that slow each other by so much. */
+static int parse_pair(st_costs *costs, const char *a, const char *b, double slowdown, stretto_error *err) {
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "{\"schema\": \"stretto-probe/1\", \"pairs\": [{\"a\": \"%s\", \"b\": \"%s\", \"unit_a\": "
+                     "\"cpu:0\", \"unit_b\": \"cpu:1\", \"solo_a_ns\": 100, \"solo_b_ns\": 100, \"slowdown_a\": %g, "
+                     "\"slowdown_b\": %g}]}",
+                     a, b, slowdown, slowdown);
+    return st_costs_parse_probe(costs, text, (size_t)n, err);
+}
+
+/* Only names that are spelt as chunks are get chunks between them. */
+static void a_probe_s_chunks_keep_their_names(void **state) {
+    (void)state;
+    static const char *const odd[] = {"01", "+2", " 2", "2 ", "0", "-1", "2.0", "257", "9999999999999999999", "x"};
+    st_costs costs;
+    stretto_error err = {0};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        assert_int_equal(parse_pair(&costs, "1", odd[i], 1.5, &err), STRETTO_OK);
+        assert_int_equal(costs.n_chunks, 2);
+        assert_true(st_costs_chunk(&costs, "1") < 2);
+        assert_true(st_costs_chunk(&costs, odd[i]) < 2);
+        st_costs_free(&costs);
+    }
+    assert_int_equal(parse_pair(&costs, "256", "2", 1.5, &err), STRETTO_OK);
+    assert_int_equal(costs.n_chunks, 256);
+    st_costs_free(&costs);
+}
+
+/* However much a probe's sides have slowed each other. */
+static void a_probe_s_table_can_be_written_and_read(void **state) {
+    (void)state;
+    static const double slowdowns[] = {0.001, 0.1, 1, 1000, 900000};
+    for (size_t i = 0; i < sizeof slowdowns / sizeof *slowdowns; i++) {
+        st_costs costs, again;
+        stretto_error err = {0};
+        st_buf text = {0};
+        assert_int_equal(parse_pair(&costs, "1", "2", slowdowns[i], &err), STRETTO_OK);
+        st_json_write(&text, st_costs_json(&costs), false);
+        if (st_costs_parse(&again, text.data, text.len, &err)) fail_msg("%s", err.text);
+        st_buf_free(&text);
+        st_costs_free(&again);
+        st_costs_free(&costs);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_probe_s_chunks_keep_their_names),
+        cmocka_unit_test(a_probe_s_table_can_be_written_and_read),
         cmocka_unit_test(a_table_by_hand_is_read_and_written),
         cmocka_unit_test(nonsense_is_refused_with_its_reason),
         cmocka_unit_test(slowdowns_follow_from_both_ends),
