@@ -126,7 +126,8 @@ static int open_default(cli_lanes *lanes, uint32_t threads, const st_log *log, s
     return rc;
 }
 
-static int open_wanted(wanted *w, uint32_t threads, const st_log *log, stretto_error *err) {
+/* each: threads of each lane, or NULL: so many of all. */
+static int open_wanted(wanted *w, uint32_t threads, const uint32_t *each, const st_log *log, stretto_error *err) {
     st_core_set *all;
     unsigned n_all;
     if (w->text.failed) return st_fail_memory(err, "the list of units", w->text.len);
@@ -134,7 +135,7 @@ static int open_wanted(wanted *w, uint32_t threads, const st_log *log, stretto_e
     if (rc) return rc;
     st_core_sets_free(all, n_all);
     for (unsigned i = 0; i < w->lanes->n && !rc; i++) {
-        rc = open_lane(w->lanes, i, w->sets[i]->cores, w->sets[i]->n, threads, log, err);
+        rc = open_lane(w->lanes, i, w->sets[i]->cores, w->sets[i]->n, each ? each[i] : threads, log, err);
     }
     return rc;
 }
@@ -149,20 +150,30 @@ static bool find_all_cores(const wanted *w) {
     return false;
 }
 
-int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
-                   stretto_error *err) {
+static int open_lanes(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const uint32_t *each,
+                      const st_log *log, stretto_error *err) {
     *lanes = (cli_lanes){0};
     int rc = st_host_read(&lanes->host, "", err);
     if (rc) return rc;
     wanted w = {.lanes = lanes};
     rc = want_units(&w, units, err);
     if (!rc) rc = want_places(&w, place, err);
-    if (!rc && lanes->n) rc = open_wanted(&w, threads, log, err);
+    if (!rc && lanes->n) rc = open_wanted(&w, threads, each, log, err);
     if (!rc && !units && !find_all_cores(&w)) rc = open_default(lanes, threads, log, err);
     for (unsigned i = 0; i < CLI_LANES_MAX && w.sets[i]; i++) st_core_sets_free(w.sets[i], 1);
     st_buf_free(&w.text);
     if (rc) cli_lanes_close(lanes);
     return rc;
+}
+
+int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
+                   stretto_error *err) {
+    return open_lanes(lanes, units, place, threads, NULL, log, err);
+}
+
+int cli_lanes_open_each(cli_lanes *lanes, const char *units, const uint32_t *threads, const st_log *log,
+                        stretto_error *err) {
+    return open_lanes(lanes, units, NULL, 0, threads, log, err);
 }
 
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err) {

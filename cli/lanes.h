@@ -32,6 +32,10 @@ typedef struct cli_lanes {
  * is. */
 int cli_lanes_open(cli_lanes *lanes, const char *units, const char *place, uint32_t threads, const st_log *log,
                    stretto_error *err);
+/* The same with --units alone, of which each has its own number of threads, 0 = one a core: threads[units of the list].
+ */
+int cli_lanes_open_each(cli_lanes *lanes, const char *units, const uint32_t *threads, const st_log *log,
+                        stretto_error *err);
 /* The halves of all cores as two more lanes, where there are two cores and the quota allows them; none is added
  * otherwise. STRETTO_E_USAGE when there are too many by then; what st_cpu_open says. */
 int cli_lanes_add_halves(cli_lanes *lanes, const st_log *log, stretto_error *err);

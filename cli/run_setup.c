@@ -112,6 +112,7 @@ static int set_streams(run_setup *setup, stretto_error *err) {
                    ST_CUT(cli_shown_path(setup->o->schedule), 200), ST_CUT(why.text, 250));
 }
 
+/* As options of the session: units, their threads, and chunks. */
 static void write_options(run_setup *setup) {
     const st_schedule *s = &setup->schedule;
     size_t at = 0;
@@ -123,7 +124,9 @@ static void write_options(run_setup *setup) {
         at += (size_t)snprintf(setup->chunks + at, sizeof setup->chunks - at, "%s%u-%u", c ? "," : "",
                                s->chunks[c].first, s->chunks[c].last);
     if (at > 0) setup->session.chunks = setup->chunks;
-    if (s->kind == ST_SCHEDULE_SERIAL) setup->session.threads = 1;
+    memcpy(setup->threads, s->threads, sizeof setup->threads);
+    if (s->kind == ST_SCHEDULE_SERIAL) setup->threads[s->chunks[0].unit] = 1;
+    setup->session.each_threads = setup->threads;
 }
 
 static bool is_stdin(const char *path) {

@@ -16,6 +16,7 @@ typedef struct run_setup {
     st_schedule schedule;
     run_expected expected; /* what the schedule was predicted to give */
     char chunks[12 * ST_PLAN_CHUNKS_MAX], units[(ST_PLAN_NAME + 1) * ST_PLAN_UNITS_MAX];
+    uint32_t threads[ST_PLAN_UNITS_MAX]; /* of each of the schedule's units; 0: one a core */
     st_lineup lineup;
     run_draft draft; /* of a schedule that has a draft model; must outlive the streams */
 } run_setup;

@@ -72,11 +72,17 @@ static int load_weights(session *s, stretto_error *err) {
     return rc;
 }
 
-int session_open_model(session *s, stretto_error *err) {
+static int open_lanes(session *s, stretto_error *err) {
     const session_options *o = s->options;
+    const st_log *log = &s->cx->log;
+    return o->each_threads ? cli_lanes_open_each(&s->lanes, o->units, o->each_threads, log, err)
+                           : cli_lanes_open(&s->lanes, o->units, o->place, o->threads, log, err);
+}
+
+int session_open_model(session *s, stretto_error *err) {
     int rc = cli_kernels_select(&s->kern, err);
     if (!rc) st_kern_warn_slow(s->kern, &s->cx->log);
-    if (!rc) rc = cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
+    if (!rc) rc = open_lanes(s, err);
     return rc ? rc : load_weights(s, err);
 }
 
@@ -183,12 +189,11 @@ void cli_host_line(cli *cx, const session *s) {
 }
 
 int session_reopen_units(session *s, stretto_error *err) {
-    const session_options *o = s->options;
     st_chain_close(s->chain);
     s->chain = NULL;
     s->n_chunks = 0;
     cli_lanes_close(&s->lanes);
-    return cli_lanes_open(&s->lanes, o->units, o->place, o->threads, &s->cx->log, err);
+    return open_lanes(s, err);
 }
 
 void session_close(session *s) {

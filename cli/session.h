@@ -15,6 +15,7 @@ typedef struct session_options {
     const char *model, *like, *type, *scale; /* a model, or what it is like (cli/like.h) */
     const char *chunks, *units, *place, *kv_type;
     uint32_t threads, ctx, batch;
+    const uint32_t *each_threads; /* of the units in `units`, one by one; 0: one a core. NULL: `threads` of each */
 } session_options;
 
 /* Lines of an option table, for a command whose options structure T has the member `session`. */

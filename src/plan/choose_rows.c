@@ -98,11 +98,24 @@ void chooser_predict(chooser *c, st_choice_row *row) {
     }
 }
 
+/* The costs are those of so many threads: a run has to have as many. None are told where there is one a core. */
+static void set_threads(const st_costs *costs, st_schedule *s) {
+    bool fewer = false;
+    for (uint32_t u = 0; u < s->n_units; u++) {
+        uint32_t own = st_costs_unit(costs, s->units[u]);
+        if (own == ST_COST_NONE) continue;
+        s->threads[u] = costs->units[own].n_threads;
+        fewer = fewer || (s->threads[u] > 0 && s->threads[u] != costs->units[own].n_cores);
+    }
+    if (!fewer) memset(s->threads, 0, sizeof s->threads);
+}
+
 /* Whether it is possible. */
 static bool add_predicted(chooser *c, const st_schedule *s) {
     st_choice_row *row = c->code ? NULL : new_row(c, s);
     if (!row) return false;
     row->schedule.micro_batch = best_micro_batch(c, s);
+    set_threads(c->costs, &row->schedule);
     set_title(row);
     chooser_predict(c, row);
     return row->possible;

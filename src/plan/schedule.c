@@ -115,6 +115,10 @@ static int check_kind(const st_schedule *s, stretto_error *err) {
         return st_fail(err, STRETTO_E_INPUT,
                        "\"%s\" has one stream in flight, not %u; \"staged\" and \"batched\" have several", name,
                        s->streams);
+    uint32_t threads = s->kind == ST_SCHEDULE_SERIAL ? s->threads[s->chunks[0].unit] : 0;
+    if (threads > 1)
+        return st_fail(err, STRETTO_E_INPUT, "\"serial\" runs on one thread, not on %u; \"threads\" has several",
+                       threads);
     if (s->kind == ST_SCHEDULE_BATCHED && s->batch != s->streams)
         return st_fail(err, STRETTO_E_INPUT, "\"batched\" decodes all %u streams in one call, not %u", s->streams,
                        s->batch);

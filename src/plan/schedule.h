@@ -54,6 +54,7 @@ typedef struct st_schedule {
     st_schedule_chunk chunks[ST_PLAN_CHUNKS_MAX];
     uint32_t n_units;
     char units[ST_PLAN_UNITS_MAX][ST_PLAN_NAME]; /* in Stretto's notation, "cpu:0-1"; those that the schedule uses */
+    uint32_t threads[ST_PLAN_UNITS_MAX];         /* of each unit; 0: one a core */
     uint32_t streams;                            /* in flight at once, at least 1 */
     uint32_t batch; /* streams that decode in one call, 1 to streams; a staged schedule has streams / batch calls in
                        flight, rounded up. Batched: all streams; replicas: all streams of one unit */

@@ -27,6 +27,19 @@ static void read_units(reader *r, const st_json_value *top) {
     if (!r->in.code && n == 0) st_json_fail(&r->in, &list, "expected at least one unit");
 }
 
+/* Of each unit in the list's order. */
+static void read_threads(reader *r, const st_json_value *top) {
+    st_json_value list = st_json_maybe(&r->in, top, "threads", JSON_ARRAY);
+    size_t n = st_json_size(&r->in, &list, ST_PLAN_UNITS_MAX);
+    if (!list.json || r->in.code) return;
+    if (n != r->out->n_units)
+        st_json_fail(&r->in, &list, "expected a number for each of %u units, found %zu", r->out->n_units, n);
+    for (size_t i = 0; i < n && !r->in.code; i++) {
+        st_json_value item = st_json_item(&r->in, &list, i, JSON_INTEGER);
+        r->out->threads[i] = (uint32_t)st_json_as_integer(&r->in, &item, 0, UINT16_MAX);
+    }
+}
+
 /* The unit that a key names, as an index into the list of units. */
 static uint32_t read_unit(reader *r, const st_json_value *object, const char *key) {
     const char *names[ST_PLAN_UNITS_MAX + 1];
@@ -156,13 +169,14 @@ static void read_schedule(reader *r, const st_json_value *top) {
     static const char *const keys[] = {"schema",      "kind",        "model",       "units",     "chunks",
                                        "streams",     "batch",       "micro_batch", "pipelined", "prompt_unit",
                                        "speculation", "host_beside", "note",        "predicted", "workload",
-                                       "costs",       NULL};
+                                       "costs",       "threads",     NULL};
     static const char *const schemas[] = {ST_SCHEDULE_SCHEMA, NULL};
     st_json_word(&r->in, top, "schema", schemas);
     st_json_only(&r->in, top, keys);
     r->out->kind = (enum st_schedule_kind)st_json_word(&r->in, top, "kind", st_schedule_kind_names);
     if (st_json_has(top, "model")) st_json_string(&r->in, top, "model", r->out->model, sizeof r->out->model);
     read_units(r, top);
+    read_threads(r, top);
     read_streams(r, top);
     read_chunks(r, top);
     if (r->out->kind == ST_SCHEDULE_HANDOVER)
@@ -202,6 +216,19 @@ static json_t *draft_json(const st_schedule *s) {
     return object;
 }
 
+/* NULL where all units have one a core. */
+static json_t *threads_json(const st_schedule *s) {
+    json_t *list = json_array();
+    bool any = false;
+    for (uint32_t u = 0; u < s->n_units; u++) {
+        st_json_append(&list, st_json_count(s->threads[u]));
+        any = any || s->threads[u] > 0;
+    }
+    if (any) return list;
+    json_decref(list);
+    return NULL;
+}
+
 json_t *st_schedule_json(const st_schedule *s) {
     json_t *object = json_object(), *units = json_array(), *chunks = json_array();
     for (uint32_t u = 0; u < s->n_units; u++) st_json_append(&units, st_json_text(s->units[u]));
@@ -210,6 +237,8 @@ json_t *st_schedule_json(const st_schedule *s) {
     st_json_set(&object, "kind", st_json_text(st_schedule_kind_names[s->kind]));
     if (s->model[0]) st_json_set(&object, "model", st_json_text(s->model));
     st_json_set(&object, "units", units);
+    json_t *threads = threads_json(s);
+    if (threads) st_json_set(&object, "threads", threads);
     st_json_set(&object, "chunks", chunks);
     st_json_set(&object, "streams", st_json_count(s->streams));
     st_json_set(&object, "batch", st_json_count(s->batch));

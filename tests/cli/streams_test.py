@@ -202,6 +202,23 @@ class Schedules(support.CommandTest):
             file.flush()
             self.assertEqual(self.ids(*words, "--schedule", file.name), expected)
 
+    def test_a_plan_s_threads_are_those_of_its_run(self):
+        if CORES < 2:
+            self.skipTest("one core has one thread")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "schedule.json")
+            words = ("--units", "cpu:0+1", "--threads", 1, "-k", 2, "-p", 4, "-n", 4, "--for", "throughput", "-o", path)
+            self.done_json("plan", "-m", LLAMA, *words)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["threads"], [1])
+            run = ("run", "-m", LLAMA, "-p", "hello", "-n", 2, "--schedule")
+            placement = self.done_json(*run, path)["model"]["placement"]
+            self.assertEqual({chunk["threads"] for chunk in placement}, {1})
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(schedule("batched", ["cpu:0+1"] * 4, streams=2), file)
+            placement = self.done_json(*run, path)["model"]["placement"]
+            self.assertEqual({chunk["threads"] for chunk in placement}, {2})
+
     def test_measured_beside_predicted(self):
         one = schedule("serial", [A] * 4)
         one["predicted"] = {"tokens_per_s": 123.0, "ttft_ns": 5e6, "prefill_tokens_per_s": 50}

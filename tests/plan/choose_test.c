@@ -171,6 +171,38 @@ static void what_does_not_fit_into_memory_is_not_chosen(void **state) {
     st_costs_free(&costs);
 }
 
+/* What was measured with fewer threads than cores is to be run with as many; one a core needs no word. */
+static void a_schedule_has_the_threads_of_its_costs(void **state) {
+    (void)state;
+    double ns[] = {10, 20, 20, 10};
+    st_costs costs;
+    st_choice choice;
+    stretto_error err = {0};
+    table_make(&costs, 2, 2, ns);
+    for (uint32_t u = 0; u < 2; u++) {
+        costs.units[u].n_cores = 4;
+        for (uint32_t i = 0; i < 4; i++) costs.units[u].cores[i] = (uint16_t)(4 * u + i);
+        costs.units[u].n_threads = 4;
+    }
+    st_workload workload = {4, 8, 8};
+    assert_int_equal(st_choose(&choice, &costs, &workload, ST_GOAL_THROUGHPUT, 1, NULL, &err), STRETTO_OK);
+    for (size_t i = 0; i < choice.n_possible; i++)
+        for (uint32_t u = 0; u < 2; u++) assert_int_equal(choice.rows[i].schedule.threads[u], 0);
+    st_choice_free(&choice);
+    costs.units[1].n_threads = 3;
+    assert_int_equal(st_choose(&choice, &costs, &workload, ST_GOAL_THROUGHPUT, 1, NULL, &err), STRETTO_OK);
+    size_t n_both = 0;
+    for (size_t i = 0; i < choice.n_possible; i++) {
+        const st_schedule *s = &choice.rows[i].schedule;
+        n_both += s->n_units == 2;
+        for (uint32_t u = 0; u < s->n_units && s->n_units == 2; u++)
+            assert_int_equal(s->threads[u], strcmp(s->units[u], "u1") == 0 ? 3 : 4);
+    }
+    assert_true(n_both > 1);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 static void one_unit_has_no_other_to_share_with(void **state) {
     (void)state;
     st_costs costs;
@@ -238,6 +270,7 @@ int main(void) {
         cmocka_unit_test(drafts_pay_when_they_are_right),
         cmocka_unit_test(host_work_beside_is_tried_for_the_best),
         cmocka_unit_test(what_does_not_fit_into_memory_is_not_chosen),
+        cmocka_unit_test(a_schedule_has_the_threads_of_its_costs),
         cmocka_unit_test(one_unit_has_no_other_to_share_with),
         cmocka_unit_test(chosen_again_with_other_costs),
         cmocka_unit_test(a_wish_to_stop_ends_it),

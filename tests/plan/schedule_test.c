@@ -56,6 +56,33 @@ static void what_is_left_out_has_its_usual_value(void **state) {
     assert_int_equal(st_schedule_unit(&s, 0, false, 1), 1);
 }
 
+static void each_unit_has_its_threads(void **state) {
+    (void)state;
+    st_schedule s, again;
+    stretto_error err = {0};
+    st_buf text = {0};
+    const char *staged = HEAD "\"kind\": \"staged\", \"streams\": 2, " TWO PLACES;
+    char with[512];
+    snprintf(with, sizeof with, "%s, \"threads\": [2, 0]}", staged);
+    if (parse(&s, with, &err)) fail_msg("%s", err.text);
+    assert_int_equal(s.threads[0], 2);
+    st_json_write(&text, st_schedule_json(&s), false);
+    assert_int_equal(parse(&again, text.data, &err), STRETTO_OK);
+    assert_memory_equal(again.threads, s.threads, sizeof s.threads);
+    st_buf_free(&text);
+    snprintf(with, sizeof with, "%s, \"threads\": [2]}", staged);
+    assert_int_equal(parse(&s, with, &err), STRETTO_E_INPUT);
+    assert_string_equal(err.text, "threads: expected a number for each of 2 units, found 1");
+    snprintf(with, sizeof with, "%s, \"threads\": [2, -1]}", staged);
+    assert_int_equal(parse(&s, with, &err), STRETTO_E_INPUT);
+    assert_int_equal(parse(&s,
+                           HEAD "\"kind\": \"serial\", \"units\": [\"cpu:0-1\"], \"threads\": [2], \"chunks\": "
+                                "[{\"chunk\": 1, \"unit\": \"cpu:0-1\"}]}",
+                           &err),
+                     STRETTO_E_INPUT);
+    assert_string_equal(err.text, "\"serial\" runs on one thread, not on 2; \"threads\" has several");
+}
+
 static void long_titles_are_cut_short(void **state) {
     (void)state;
     st_schedule s = {.kind = ST_SCHEDULE_REPLICAS, .n_chunks = 1, .n_units = 8, .streams = 8, .batch = 1};
@@ -204,10 +231,10 @@ static void a_schedule_is_bound_to_a_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_staged_schedule_is_read),        cmocka_unit_test(what_is_left_out_has_its_usual_value),
-        cmocka_unit_test(long_titles_are_cut_short),        cmocka_unit_test(names_cannot_steer_a_terminal),
-        cmocka_unit_test(what_is_written_is_read_back),     cmocka_unit_test(nonsense_is_refused_with_its_reason),
-        cmocka_unit_test(a_schedule_is_bound_to_a_machine),
+        cmocka_unit_test(a_staged_schedule_is_read),           cmocka_unit_test(what_is_left_out_has_its_usual_value),
+        cmocka_unit_test(each_unit_has_its_threads),           cmocka_unit_test(long_titles_are_cut_short),
+        cmocka_unit_test(names_cannot_steer_a_terminal),       cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(nonsense_is_refused_with_its_reason), cmocka_unit_test(a_schedule_is_bound_to_a_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
