@@ -2,6 +2,7 @@
 #include "plan_beside.h"
 
 #include "base/error.h"
+#include "base/min.h"
 #include "base/thread.h"
 #include "device/chain.h"
 
@@ -88,16 +89,12 @@ static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
     return rc;
 }
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static worker worker_of(const plan_beside *b, unsigned side, enum st_work work) {
-    uint32_t share = (b->streams + 1) / 2, most = min_u32(b->rows_most, PLAN_TEXTS_MAX);
-    uint32_t prompt = min_u32(plan_texts_prompt(b->texts[side]), b->tokens_most),
-             rows = min_u32(share < 2 ? 2 : share, most);
+    uint32_t share = (b->streams + 1) / 2, most = st_min_u32(b->rows_most, PLAN_TEXTS_MAX);
+    uint32_t prompt = st_min_u32(plan_texts_prompt(b->texts[side]), b->tokens_most),
+             rows = st_min_u32(share < 2 ? 2 : share, most);
     uint32_t tokens[ST_WORKS] = {
-        [ST_WORK_DECODE] = 1, [ST_WORK_PREFILL] = min_u32(prompt, MICRO_BATCH), [ST_WORK_BATCH] = rows};
+        [ST_WORK_DECODE] = 1, [ST_WORK_PREFILL] = st_min_u32(prompt, MICRO_BATCH), [ST_WORK_BATCH] = rows};
     return (worker){.rig = b->rig[side], .texts = b->texts[side], .work = work, .tokens = tokens[work]};
 }
 

@@ -3,14 +3,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/min.h"
 
 #define CONTEXTS_BYTES (1ull << 30) /* far beyond any cache, so that more rows may be of the same streams */
 
 static const int32_t any_ids[PLAN_TOKENS_MAX]; /* any tokens do: the work is the same */
-
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 int plan_rig_open(plan_rig *rig, session *s, st_unit *unit, uint32_t rows, stretto_error *err) {
     st_unit *units[ST_MAX_CHUNKS];
@@ -62,7 +59,7 @@ int plan_rig_read(plan_rig *rig, plan_texts *texts, uint32_t tokens, stretto_err
     int rc = STRETTO_OK;
     st_pass_clear(rig->pass);
     for (uint32_t i = 0; i < texts->n_readers && tokens > 0 && !rc; i++) {
-        uint32_t own = min_u32(texts->span, tokens);
+        uint32_t own = st_min_u32(texts->span, tokens);
         rc = st_stream_truncate(texts->readers[i], texts->from + (texts->span - own) / 2, err);
         if (!rc) st_pass_add(rig->pass, texts->readers[i], any_ids, own, 0);
         tokens -= own;
@@ -129,8 +126,8 @@ static int add_decoder(plan_texts *texts, plan_rig *rig, bool *full, stretto_err
 }
 
 int plan_texts_open(plan_texts *texts, plan_rig *rig, const st_workload *workload, stretto_error *err) {
-    uint32_t streams = min_u32(workload->streams, PLAN_TEXTS_MAX);
-    uint32_t span = min_u32(workload->prompt, PLAN_TOKENS_MAX);
+    uint32_t streams = st_min_u32(workload->streams, PLAN_TEXTS_MAX);
+    uint32_t span = st_min_u32(workload->prompt, PLAN_TOKENS_MAX);
     *texts = (plan_texts){
         .depth = workload->prompt + workload->generate / 2, .from = (workload->prompt - span) / 2, .span = span};
     bool full = false;
@@ -152,5 +149,5 @@ void plan_texts_close(plan_texts *texts) {
 }
 
 uint32_t plan_texts_prompt(const plan_texts *texts) {
-    return min_u32(texts->span * texts->n_readers, PLAN_TOKENS_MAX);
+    return st_min_u32(texts->span * texts->n_readers, PLAN_TOKENS_MAX);
 }

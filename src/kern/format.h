@@ -24,6 +24,33 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
 /* Declares a kernel table's functions, so that every variant has the same signature. */
 #define ST_KERN_MATMUL_DECL(name)                                                                                      \
     void name(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi, float *y, size_t ldy)
+/* The same for all products of a table: of matrices of floats, and of those whose input is quantized. */
+#define ST_KERN_FLOATS_DECL(isa)                                                                                       \
+    ST_KERN_MATMUL_DECL(st_matmul_f32_##isa);                                                                          \
+    ST_KERN_MATMUL_DECL(st_matmul_f16_##isa);                                                                          \
+    ST_KERN_MATMUL_DECL(st_matmul_bf16_##isa)
+#define ST_KERN_QUANTS_DECL(isa)                                                                                       \
+    ST_KERN_MATMUL_DECL(st_matmul_q4_0_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q4_1_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q5_0_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q5_1_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q8_0_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_iq4_nl_##isa);                                                                       \
+    ST_KERN_MATMUL_DECL(st_matmul_iq4_xs_##isa);                                                                       \
+    ST_KERN_MATMUL_DECL(st_matmul_q2_k_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q4_k_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q5_k_##isa);                                                                         \
+    ST_KERN_MATMUL_DECL(st_matmul_q6_k_##isa)
+/* Initializer of st_kern.matmul from them. Q3_K is packed as Q6_K. */
+#define ST_KERN_MATMULS(floats, quants)                                                                                \
+    {                                                                                                                  \
+        [ST_F32] = st_matmul_f32_##floats, [ST_F16] = st_matmul_f16_##floats, [ST_BF16] = st_matmul_bf16_##floats,     \
+        [ST_Q4_0] = st_matmul_q4_0_##quants, [ST_Q4_1] = st_matmul_q4_1_##quants, [ST_Q5_0] = st_matmul_q5_0_##quants, \
+        [ST_Q5_1] = st_matmul_q5_1_##quants, [ST_Q8_0] = st_matmul_q8_0_##quants,                                      \
+        [ST_IQ4_NL] = st_matmul_iq4_nl_##quants, [ST_IQ4_XS] = st_matmul_iq4_xs_##quants,                              \
+        [ST_Q2_K] = st_matmul_q2_k_##quants, [ST_Q3_K] = st_matmul_q6_k_##quants, [ST_Q4_K] = st_matmul_q4_k_##quants, \
+        [ST_Q5_K] = st_matmul_q5_k_##quants, [ST_Q6_K] = st_matmul_q6_k_##quants,                                      \
+    }
 #define ST_KERN_TURN_DECL(name)                                                                                        \
     void name(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y, uint32_t n,    \
               uint32_t turns)
@@ -46,6 +73,14 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
     uint64_t st_stream_##isa(const uint8_t *data, size_t bytes, enum st_stream_order order);                           \
     uint32_t st_burn_dots_##isa(uint32_t rounds);                                                                      \
     uint32_t st_burn_f32_##isa(uint32_t rounds)
+
+/* Initializers of all kernels in ST_KERN_OPS_DECL but the peaks of arithmetic. */
+#define ST_KERN_OPS(isa)                                                                                               \
+    .quantize = st_quantize_##isa, .rms_norm = st_rms_norm_##isa, .add = st_add_##isa, .scale = st_scale_##isa,        \
+    .softcap = st_softcap_##isa, .gate = st_gate_##isa, .rope = st_rope_##isa,                                         \
+    .kv_store = {[ST_KV_F16] = st_kv_store_f16_##isa, [ST_KV_F32] = st_kv_store_f32_##isa},                            \
+    .attention = {[ST_KV_F16] = st_attention_f16_##isa, [ST_KV_F32] = st_attention_f32_##isa},                         \
+    .argmax = st_argmax_##isa, .dot = st_dot_##isa, .stream = st_stream_##isa
 
 /* The lines that a stream reads at once are `apart` bytes from each other, and `step` from the next ones, of which
  * there are n; what is left lies behind them all. */

@@ -4,16 +4,6 @@
 
 #include "kern/format.h"
 
-ST_KERN_MATMUL_DECL(st_matmul_q4_0_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q4_1_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q5_0_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q5_1_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q8_0_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_iq4_nl_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_iq4_xs_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q2_k_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q4_k_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q5_k_avxvnni);
-ST_KERN_MATMUL_DECL(st_matmul_q6_k_avxvnni);
+ST_KERN_QUANTS_DECL(avxvnni);
 
 #endif

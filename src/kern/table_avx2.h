@@ -16,10 +16,6 @@
             [ST_IQ4_XS] = st_turn_iq4_xs_avx2, [ST_Q2_K] = st_turn_q2_k_avx2, [ST_Q3_K] = st_turn_q6_k_avx2,           \
             [ST_Q4_K] = st_turn_q4_k_avx2,     [ST_Q5_K] = st_turn_q5_k_avx2, [ST_Q6_K] = st_turn_q6_k_avx2,           \
     },                                                                                                                 \
-    .turn_strips = ST_TURN_AVX2, .quantize = st_quantize_avx2, .rms_norm = st_rms_norm_avx2, .add = st_add_avx2,       \
-    .scale = st_scale_avx2, .softcap = st_softcap_avx2, .gate = st_gate_avx2, .rope = st_rope_avx2,                    \
-    .kv_store = {[ST_KV_F16] = st_kv_store_f16_avx2, [ST_KV_F32] = st_kv_store_f32_avx2},                              \
-    .attention = {[ST_KV_F16] = st_attention_f16_avx2, [ST_KV_F32] = st_attention_f32_avx2}, .argmax = st_argmax_avx2, \
-    .dot = st_dot_avx2, .stream = st_stream_avx2
+    .turn_strips = ST_TURN_AVX2, ST_KERN_OPS(avx2)
 
 #endif

@@ -7,24 +7,7 @@
 const st_kern st_kern_avx512 = {
     .name = "avx512",
     .formats = ST_ALL_FORMATS,
-    .matmul =
-        {
-            [ST_F32] = st_matmul_f32_avx512,
-            [ST_F16] = st_matmul_f16_avx512,
-            [ST_BF16] = st_matmul_bf16_avx512,
-            [ST_Q4_0] = st_matmul_q4_0_avx512,
-            [ST_Q4_1] = st_matmul_q4_1_avx512,
-            [ST_Q5_0] = st_matmul_q5_0_avx512,
-            [ST_Q5_1] = st_matmul_q5_1_avx512,
-            [ST_Q8_0] = st_matmul_q8_0_avx512,
-            [ST_IQ4_NL] = st_matmul_iq4_nl_avx512,
-            [ST_IQ4_XS] = st_matmul_iq4_xs_avx512,
-            [ST_Q2_K] = st_matmul_q2_k_avx512,
-            [ST_Q3_K] = st_matmul_q6_k_avx512, /* packed as Q6_K */
-            [ST_Q4_K] = st_matmul_q4_k_avx512,
-            [ST_Q5_K] = st_matmul_q5_k_avx512,
-            [ST_Q6_K] = st_matmul_q6_k_avx512,
-        },
+    .matmul = ST_KERN_MATMULS(avx512, avx512),
     .quantize = st_quantize_avx512,
     .rms_norm = st_rms_norm_avx512,
     .add = st_add_avx512,

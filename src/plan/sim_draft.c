@@ -4,9 +4,7 @@
  */
 #include "plan/sim_impl.h"
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
+#include "base/min.h"
 
 static bool by_model(const sim *s) {
     return s->schedule->draft == ST_DRAFT_MODEL;
@@ -14,14 +12,14 @@ static bool by_model(const sim *s) {
 
 /* The longest draft when so many tokens are left. */
 static uint32_t longest(const sim *s, uint32_t left) {
-    return left > 1 ? min_u32(s->schedule->longest_draft, left - 1) : 0;
+    return left > 1 ? st_min_u32(s->schedule->longest_draft, left - 1) : 0;
 }
 
 uint32_t sim_draft_length(const sim *s, uint32_t slot) {
     const sim_slot *own = &s->slots[slot];
     if (s->schedule->draft == ST_DRAFT_NONE || !own->timed) return 0;
     uint32_t length = longest(s, sim_wanted(s, slot));
-    return by_model(s) ? min_u32(length, own->made) : length;
+    return by_model(s) ? st_min_u32(length, own->made) : length;
 }
 
 /* Nobody waits for a model that reads its prompt. */

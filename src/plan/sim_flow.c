@@ -4,12 +4,9 @@
 #include "plan/sim_impl.h"
 
 #include "base/error.h"
+#include "base/min.h"
 
 #include <stdlib.h>
-
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 uint32_t sim_wanted(const sim *s, uint32_t slot) {
     return s->workload->generate - s->out->streams[s->slots[slot].stream].tokens;
@@ -162,12 +159,12 @@ static uint32_t next_reader(const sim *s, uint32_t station, uint32_t index) {
 }
 
 static void fill_prompts(sim *s, uint32_t station, uint32_t index) {
-    uint32_t room = min_u32(s->schedule->micro_batch, s->workload->prompt + s->workload->generate); /* a context's */
+    uint32_t room = st_min_u32(s->schedule->micro_batch, s->workload->prompt + s->workload->generate); /* a context's */
     uint32_t most = s->schedule->batch > 1 ? s->n_slots : 1 + s->schedule->longest_draft; /* rows with logits */
     while (room > 0 && s->calls[index].wanted < most && !s->code) {
         uint32_t slot = next_reader(s, station, index);
         if (slot == SIM_NONE) return;
-        uint32_t left = s->workload->prompt - s->slots[slot].n_read, n = min_u32(left, room);
+        uint32_t left = s->workload->prompt - s->slots[slot].n_read, n = st_min_u32(left, room);
         if (s->slots[slot].n_read == 0) count_reading(s, true);
         if (s->slots[slot].in_flight > 0) follow(s, index, slot);
         add_share(s, index, (sim_share){.slot = slot, .rows = n, .prompt = true, .last = n == left});
@@ -367,15 +364,15 @@ static void make_stations(sim *s) {
         s->stations[i] = (sim_station){.replica = i, .reads = !handover || i == 0, .decodes = !handover || i == 1};
     uint32_t calls =
         schedule->kind == ST_SCHEDULE_STAGED ? (schedule->streams + schedule->batch - 1) / schedule->batch : 1;
-    s->prompt_depth = schedule->pipelined ? min_u32(st_schedule_stages(schedule) + 1, ST_PLAN_CALLS_MAX) : 1;
-    s->depth = min_u32(schedule->host_beside ? 2 * calls : calls, ST_PLAN_CALLS_MAX);
+    s->prompt_depth = schedule->pipelined ? st_min_u32(st_schedule_stages(schedule) + 1, ST_PLAN_CALLS_MAX) : 1;
+    s->depth = st_min_u32(schedule->host_beside ? 2 * calls : calls, ST_PLAN_CALLS_MAX);
     if (s->depth < s->prompt_depth) s->depth = s->prompt_depth;
 }
 
 void sim_flow_begin(sim *s) {
     make_stations(s);
     s->free_share = SIM_NONE;
-    s->n_slots = min_u32(s->schedule->streams, s->workload->streams);
+    s->n_slots = st_min_u32(s->schedule->streams, s->workload->streams);
     s->slots = calloc(s->n_slots, sizeof *s->slots);
     if (!s->slots) {
         s->code = st_fail_memory(s->err, "a simulation's streams", s->n_slots * sizeof *s->slots);

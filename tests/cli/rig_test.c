@@ -23,31 +23,49 @@ static void check_read(plan_rig *rig, plan_texts *texts, uint32_t tokens) {
     }
 }
 
+/* A rig of a small model in two chunks on one core. */
+typedef struct bench {
+    fixture f;
+    atomic_bool stop;
+    cli cx;
+    session s;
+    plan_rig rig;
+} bench;
+
+/* On a machine of so much memory; 0: unknown. */
+static void bench_open(bench *b, uint64_t memory) {
+    stretto_error err;
+    memset(b, 0, sizeof *b);
+    atomic_init(&b->stop, false);
+    fixture_open(&b->f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
+    b->cx.stop = &b->stop;
+    b->s = (session){.cx = &b->cx, .model = b->f.model, .lanes.host.memory_bytes = memory};
+    fixture_check(st_split_parse(b->s.spans, &b->s.n_chunks, "2", b->f.model, &err), &err);
+    fixture_check(plan_rig_open(&b->rig, &b->s, fixture_unit(&b->f, 0, 1), 8, &err), &err);
+}
+
+static void bench_close(bench *b) {
+    plan_rig_close(&b->rig);
+    fixture_close(&b->f);
+}
+
 static void check(const st_workload *workload, uint32_t readers) {
     static const uint32_t calls[] = {16, 1000, 64, 16, 16, 32, 1000, 16, 64, 1, 100, 32};
     stretto_error err;
-    fixture f;
-    atomic_bool stop;
-    plan_rig rig;
+    bench b;
     plan_texts texts;
-    atomic_init(&stop, false);
-    fixture_open(&f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
-    cli cx = {.stop = &stop};
-    session s = {.cx = &cx, .model = f.model};
-    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, &err), &err);
-    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, &err), &err);
-    fixture_check(plan_texts_open(&texts, &rig, workload, &err), &err);
+    bench_open(&b, 0);
+    fixture_check(plan_texts_open(&texts, &b.rig, workload, &err), &err);
     assert_int_equal(texts.n_readers, readers);
     assert_int_equal(2 * texts.from + texts.span, workload->prompt); /* the middle */
-    assert_int_equal(rig.ended_ns, 0);                               /* no call was run, however long contexts are */
+    assert_int_equal(b.rig.ended_ns, 0);                             /* no call was run, however long contexts are */
     assert_int_equal(texts.decoders[0]->n_past, workload->prompt + workload->generate / 2);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         uint32_t most = plan_texts_prompt(&texts);
-        check_read(&rig, &texts, calls[i] < most ? calls[i] : most);
+        check_read(&b.rig, &texts, calls[i] < most ? calls[i] : most);
     }
     plan_texts_close(&texts);
-    plan_rig_close(&rig);
-    fixture_close(&f);
+    bench_close(&b);
 }
 
 static void prompts_are_read_around_their_middle(void **state) {
@@ -62,21 +80,13 @@ static void prompts_are_read_around_their_middle(void **state) {
 
 /* Opens the texts of a workload on a machine of so much memory. */
 static int texts_of(uint64_t memory, const st_workload *workload, plan_texts *counts, stretto_error *err) {
-    fixture f;
-    atomic_bool stop;
-    plan_rig rig;
+    bench b;
     plan_texts texts;
-    atomic_init(&stop, false);
-    fixture_open(&f, ST_GOLDEN "/tiny-llama-F32.gguf", NULL);
-    cli cx = {.stop = &stop};
-    session s = {.cx = &cx, .model = f.model, .lanes.host.memory_bytes = memory};
-    fixture_check(st_split_parse(s.spans, &s.n_chunks, "2", f.model, err), err);
-    fixture_check(plan_rig_open(&rig, &s, fixture_unit(&f, 0, 1), 8, err), err);
-    int rc = plan_texts_open(&texts, &rig, workload, err);
+    bench_open(&b, memory);
+    int rc = plan_texts_open(&texts, &b.rig, workload, err);
     *counts = texts;
     plan_texts_close(&texts);
-    plan_rig_close(&rig);
-    fixture_close(&f);
+    bench_close(&b);
     return rc;
 }
 
