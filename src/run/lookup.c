@@ -92,6 +92,11 @@ uint32_t st_lookup_guess(st_lookup *l, int32_t *guess, uint32_t most) {
     return n;
 }
 
+bool st_lookup_would(st_lookup *l, uint32_t most) {
+    uint32_t gram;
+    return most > 0 && find(l, &gram) > 0 && st_worth_would(&l->worth, gram, most);
+}
+
 void st_lookup_learn(st_lookup *l, uint32_t n, uint32_t right, uint64_t pass_ns) {
     if (n)
         st_worth_learn(&l->worth, l->gram, n, right, pass_ns);

@@ -26,6 +26,10 @@ void st_lookup_add(st_lookup *lookup, int32_t id);
  * before the time of a plain step is known (st_lookup_learn). */
 uint32_t st_lookup_guess(st_lookup *lookup, int32_t *guess, uint32_t most);
 
+/* Whether a guess of up to `most` tokens would be made; where it would not, this counts as st_lookup_guess does. To be
+ * asked in its place where the guess cannot be used yet. */
+bool st_lookup_would(st_lookup *lookup, uint32_t most);
+
 /* What the last guess of n tokens came to: how many of them were right, and how long the pass took that verified them
  * (n may be 0: a plain step, which comes first). */
 void st_lookup_learn(st_lookup *lookup, uint32_t n, uint32_t right, uint64_t pass_ns);

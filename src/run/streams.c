@@ -37,6 +37,7 @@ static int set_options(st_streams *e, const st_streams_options *options, stretto
     if (o->guesses && (o->rows > 1 || o->mix || o->ahead))
         return st_fail(err, STRETTO_E_USAGE, "what is guessed needs a pass of its own, after the pass before");
     if (o->depth == 0) o->depth = 1;
+    if (o->guesses && o->depth < 2) o->depth = 2; /* a step ahead, while nothing is guessed */
     if (o->prompt_rows == 0) o->prompt_rows = PROMPT_ROWS;
     if (o->prompt_rows > o->n_ctx) o->prompt_rows = o->n_ctx;
     if (o->prompt_depth == 0) o->prompt_depth = 1;
@@ -172,7 +173,8 @@ static int take_job(st_streams *e, st_slot *slot, st_station *station, stretto_e
     slot->index = e->next_job++;
     slot->job = &e->jobs[slot->index];
     slot->result = (st_job_result){0};
-    slot->n_ids = slot->n_read = 0;
+    slot->n_ids = slot->n_read = slot->n_plain = 0;
+    slot->expects = false;
     slot->latest = NULL;
     slot->taken_ns = st_now_ns();
     st_stream_reset(slot->stream);

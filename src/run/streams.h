@@ -44,7 +44,8 @@ typedef struct st_streams_options {
     uint32_t prompt_depth;     /* passes of one prompt in flight; 0: 1 */
     bool mix;                  /* decoding streams and prompts may share a pass */
     bool ahead;                /* host work beside the chain */
-    uint32_t guesses;          /* most tokens to guess, 0: none; with rows 1, no mix, not ahead */
+    uint32_t guesses;          /* most tokens to guess, 0: none; with rows 1, no mix, not ahead: that is then so while
+                                  nothing is guessed, for which there are two passes in flight at least */
     st_chain *const *drafts;   /* [n_streams] of a model that guesses, which outlive the engine; NULL: by lookup */
     const st_tokenizer *tok;   /* whose end tokens end a stream; NULL: none do */
     const atomic_bool *cancel; /* NULL: cannot be cancelled */
@@ -93,6 +94,7 @@ typedef struct st_streams_stats {
     uint64_t n_prompt, n_decoded;            /* tokens read, ids generated */
     uint64_t n_wasted;                       /* rows behind an end or a wrong guess */
     uint64_t n_verified, n_guessed, n_right; /* passes that might verify a guess; tokens guessed; right ones */
+    uint64_t n_ahead;                        /* steps that were submitted while the one before was in flight */
     uint64_t n_beside; /* steps of a draft model that were done while a pass of its stream was in flight */
 } st_streams_stats;
 

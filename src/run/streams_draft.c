@@ -11,6 +11,7 @@
 static const double right_at_first[ST_WORTH_KINDS] = {0.6};
 #define ROW_COST_AT_FIRST 0.5
 #define KIND 0
+#define REST_AFTER 4 /* steps without a guess */
 
 static void draft_settle(st_arrival *arrival) {
     st_slot *slot = (st_slot *)arrival;
@@ -54,17 +55,30 @@ void st_slot_draft_prompt(st_streams *e, st_slot *slot) {
     if (slot->draft && st_worth_pays(&slot->worth, KIND)) want(e, slot, NULL, 0, true, e->o.guesses);
 }
 
-void st_slot_draft_next(st_streams *e, st_slot *slot, uint64_t now) {
-    if (!slot->draft) return;
-    uint32_t most = st_guess_most(e, slot, slot->n_ids);
-    bool goes_on = slot->n_guess > 0 && st_draft_behind(slot->draft); /* what was asked for is still to come */
+/* Of a slot with a model. A step that is in flight is taken for what the model says of it. */
+static void ask_next(st_streams *e, st_slot *slot, uint64_t now) {
+    uint32_t most = st_guess_most(e, slot, slot->n_ids + slot->in_flight);
+    /* what was asked for is still to come */
+    bool goes_on = slot->n_guess > 0 && (slot->expects || st_draft_behind(slot->draft));
     if (!goes_on || most == 0) slot->n_guess = most ? st_worth_length(&slot->worth, KIND, most) : 0;
     slot->asked_ns = now;
     slot->waited_ns = 0;
-    if (slot->n_guess)
-        want(e, slot, NULL, 0, false, slot->n_guess);
-    else
+    if (!slot->n_guess) {
         st_draft_stop(slot->draft);
+        return;
+    }
+    want(e, slot, NULL, 0, slot->in_flight > 0, slot->n_guess);
+    if (slot->in_flight > 0) slot->latest->alone = false;
+}
+
+void st_slot_expect(st_streams *e, st_slot *slot, uint64_t now) {
+    if (slot->draft) ask_next(e, slot, now);
+    uint32_t most = st_guess_most(e, slot, slot->n_ids + slot->in_flight);
+    slot->expects = slot->in_flight > 0 && (slot->draft ? slot->n_guess > 0 : st_lookup_would(slot->lookup, most));
+}
+
+bool st_slot_rests(const st_slot *slot) {
+    return slot->n_plain >= REST_AFTER && slot->n_guess == 0 && !slot->expects;
 }
 
 void st_slot_draft_ahead(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n) {
@@ -75,9 +89,10 @@ bool st_slot_draft_wait(const st_slot *slot) {
     return slot->draft && st_draft_busy(slot->draft) && !st_draft_behind(slot->draft);
 }
 
-void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns) {
-    if (!slot->draft) return;
-    if (n > 0)
+void st_slot_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns) {
+    if (slot->lookup)
+        st_lookup_learn(slot->lookup, n, right, ns);
+    else if (n > 0)
         st_worth_learn(&slot->worth, KIND, n, right, ns + slot->waited_ns);
     else
         st_worth_learn_plain(&slot->worth, flight->alone, ns);

@@ -31,12 +31,17 @@ static void add_share(st_flight *f, st_slot *slot, uint32_t n_rows, uint32_t n_w
 
 /* ---- decoding ---- */
 
+/* Whether a step may be submitted while the stream's last one is in flight. */
+static bool goes_ahead(const st_streams *e, const st_slot *slot) {
+    return e->o.guesses ? slot->state == ST_SLOT_DECODING && st_slot_rests(slot) : e->o.ahead;
+}
+
 /* Whether the stream's next id is known, and what a model guesses after it (if that is waited for), or chosen by a pass
  * in flight that this one can follow. */
 static bool can_decode(const st_streams *e, const st_station *station, const st_slot *slot) {
     if (slot->station != station) return false;
     if (slot->state == ST_SLOT_DECODING && slot->in_flight == 0) return !st_slot_draft_wait(slot);
-    if (!e->o.ahead || !station->decodes || slot->in_flight != 1) return false;
+    if (!goes_ahead(e, slot) || !station->decodes || slot->in_flight != 1) return false;
     bool chooses =
         slot->state == ST_SLOT_DECODING || (slot->state == ST_SLOT_READING && slot->n_read == slot->job->n_prompt);
     return chooses && slot->n_ids + 1 < slot->job->n_max && slot->stream->n_past < e->o.n_ctx;
@@ -44,22 +49,27 @@ static bool can_decode(const st_streams *e, const st_station *station, const st_
 
 /* Guesses what follows the last id, which is guess[0]; returns how many rows that makes. */
 static uint32_t add_guess(const st_streams *e, st_slot *slot, int32_t *guess) {
-    uint32_t most = st_guess_most(e, slot, slot->n_ids);
-    if (slot->lookup) return 1 + st_lookup_guess(slot->lookup, guess + 1, most);
-    return 1 + st_draft_take(slot->draft, guess + 1, most < slot->n_guess ? most : slot->n_guess);
+    uint32_t most = st_guess_most(e, slot, slot->n_ids), n;
+    if (slot->lookup)
+        n = st_lookup_guess(slot->lookup, guess + 1, most);
+    else
+        n = st_draft_take(slot->draft, guess + 1, most < slot->n_guess ? most : slot->n_guess);
+    if (n > 0) slot->n_plain = 0;
+    slot->expects = false;
+    return 1 + n;
 }
 
 static void add_decoding(const st_streams *e, st_flight *f, st_slot *slot) {
     uint32_t n = 1;
+    f->alone = !slot->draft || !st_draft_under_way(slot->draft);
     if (slot->in_flight > 0) {
         st_pass_add_fed(f->pass, slot->stream, slot->latest->pass);
     } else {
         f->guess[0] = slot->ids[slot->n_ids - 1];
         if (e->o.guesses) n = add_guess(e, slot, f->guess);
-        f->alone = !slot->draft || !st_draft_under_way(slot->draft);
         st_pass_add(f->pass, slot->stream, f->guess, n, n);
     }
-    if (slot->sampler && !e->o.guesses) st_pass_pick(f->pass, pick_id, slot);
+    if (slot->sampler && n == 1) st_pass_pick(f->pass, pick_id, slot);
     add_share(f, slot, n, n, false);
 }
 

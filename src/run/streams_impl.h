@@ -38,6 +38,8 @@ typedef struct st_slot {
     st_worth worth;               /* of the draft's guesses, */
     uint32_t n_guess;             /* how long the next one is to be, */
     uint64_t asked_ns, waited_ns; /* since when, and how long the next pass waited for it */
+    uint32_t n_plain;             /* steps since the last guess */
+    bool expects;                 /* with a step in flight: that there will be a guess after it */
     st_station *station;          /* where it is read, or decodes */
     st_flight *latest;            /* the pass with its latest rows */
     uint32_t in_flight;           /* passes */
@@ -121,15 +123,20 @@ uint32_t st_guess_most(const st_streams *e, const st_slot *slot, uint32_t n_ids)
 /* Makes the slot's model, which knows nothing of its worth yet. */
 int st_slot_draft_open(st_streams *e, st_slot *slot, st_chain *chain, stretto_error *err);
 /* The slot's model is asked for a guess, where that pays: what follows the prompt while that is read; what follows the
- * ids that are known; and, while a pass with the last n guesses is in flight, what would follow if those are right.
- * Nothing to do without a model. */
+ * ids that are known (st_slot_expect); and, while a pass with the last n guesses is in flight, what would follow if
+ * those are right. Nothing to do without a model. */
 void st_slot_draft_prompt(st_streams *e, st_slot *slot);
-void st_slot_draft_next(st_streams *e, st_slot *slot, uint64_t now);
 void st_slot_draft_ahead(st_streams *e, st_slot *slot, const int32_t *guess, uint32_t n);
+/* Nothing was guessed for a while, and nothing is to be guessed next: the slot's steps follow each other as without
+ * guesses, each submitted before the token of the one before has been looked at. So a guess begins a token later than
+ * it could. */
+bool st_slot_rests(const st_slot *slot);
+/* A pass of the slot's stream, which goes on, was settled: has its model asked, and learns whether to go on resting. */
+void st_slot_expect(st_streams *e, st_slot *slot, uint64_t now);
 /* Whether the slot's next pass is to wait for a guess: not while the model is behind. */
 bool st_slot_draft_wait(const st_slot *slot);
 /* The pass took ns, and n guesses of it were verified. */
-void st_slot_draft_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns);
+void st_slot_learn(st_slot *slot, const st_flight *flight, uint32_t n, uint32_t right, uint64_t ns);
 
 /* Reports a job that never had a stream. */
 void st_job_end(st_streams *e, uint32_t job, enum st_finish finish, const stretto_error *error);

@@ -104,7 +104,7 @@ static bool lost(st_streams *e, const st_flight *f, const st_share *share, uint3
     return true;
 }
 
-/* Takes ids as long as the guess was right, and one more: what a plain step would have given next. */
+/* A step with a guess: takes ids as long as that was right, and one more, which a plain step would have given next. */
 static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t now) {
     st_slot *slot = share->slot;
     uint32_t start = slot->stream->n_past - share->n_rows, right = 0;
@@ -121,8 +121,21 @@ static void verify(st_streams *e, st_flight *f, const st_share *share, uint64_t 
     /* Never more rows than the stream was opened for, so this cannot be refused. */
     st_stream_truncate(slot->stream, start + right + 1, NULL);
     e->stats.n_wasted += share->n_rows - right - 1;
-    if (slot->lookup) st_lookup_learn(slot->lookup, share->n_rows - 1, right, flight_ns(f));
-    st_slot_draft_learn(slot, f, share->n_rows - 1, right, flight_ns(f));
+    st_slot_learn(slot, f, share->n_rows - 1, right, flight_ns(f));
+    st_slot_expect(e, slot, now);
+}
+
+/* The id of a step without a guess. What is in flight beyond it is one row that it feeds. */
+static void settle_step(st_streams *e, const st_flight *f, const st_share *share, uint64_t now) {
+    st_slot *slot = share->slot;
+    e->stats.n_ahead += slot->in_flight > 0;
+    take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
+    if (!e->o.guesses) return;
+    e->stats.n_verified++;
+    if (slot->state != ST_SLOT_DECODING) return;
+    slot->n_plain++;
+    st_slot_learn(slot, f, 0, 0, flight_ns(f));
+    st_slot_expect(e, slot, now);
 }
 
 /* ---- stations ---- */
@@ -153,7 +166,7 @@ static void settle_prompt(st_streams *e, st_flight *f, const st_share *share, ui
         st_slot_end(e, slot, ST_FINISH_LENGTH, NULL);
     } else if (begin_decoding(e, slot)) {
         take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
-        if (slot->state == ST_SLOT_DECODING) st_slot_draft_next(e, slot, now);
+        if (e->o.guesses && slot->state == ST_SLOT_DECODING) st_slot_expect(e, slot, now);
     }
 }
 
@@ -163,16 +176,14 @@ static void settle_share(st_streams *e, st_flight *f, const st_share *share, uin
     if (slot->state == ST_SLOT_ENDED) {
         e->stats.n_wasted += share->n_rows;
         if (slot->in_flight == 0) release(e, slot);
-    } else if (e->o.guesses && !share->prompt) {
+    } else if (!share->prompt && share->n_rows > 1) {
         verify(e, f, share, now);
-        if (slot->state == ST_SLOT_DECODING) st_slot_draft_next(e, slot, now);
     } else if (lost(e, f, share, 0, share->n_rows)) {
         e->stats.n_wasted += share->n_rows;
     } else if (share->prompt) {
         settle_prompt(e, f, share, now);
     } else {
-        /* What is in flight beyond this id is one row that it feeds. */
-        take_id(e, slot, st_pass_chosen(f->pass, share->first_wanted), slot->stream->n_past - slot->in_flight, now);
+        settle_step(e, f, share, now);
     }
 }
 

@@ -59,16 +59,25 @@ static uint32_t best_length(const st_worth *w, unsigned kind, uint32_t most) {
     return best;
 }
 
+static uint32_t allowed_now(const st_worth *w, uint32_t most) {
+    return w->plain_ns > 0 ? longest_allowed(w, most) : 0;
+}
+
 uint32_t st_worth_length(st_worth *w, unsigned kind, uint32_t most) {
-    most = w->plain_ns > 0 ? longest_allowed(w, most) : 0;
-    if (most == 0) return 0;
-    uint32_t n = best_length(w, kind, most);
-    if (n == 0 && ++w->held_back >= w->retry) { /* one short try now and then: texts change */
-        n = 1;
-        w->held_back = 0;
-        if (w->retry < RETRY_MOST) w->retry *= 2;
-    }
-    return n;
+    most = allowed_now(w, most);
+    uint32_t n = most ? best_length(w, kind, most) : 0;
+    if (n > 0 || most == 0 || ++w->held_back < w->retry) return n;
+    w->held_back = 0; /* one short try now and then: texts change */
+    if (w->retry < RETRY_MOST) w->retry *= 2;
+    return 1;
+}
+
+bool st_worth_would(st_worth *w, unsigned kind, uint32_t most) {
+    most = allowed_now(w, most);
+    if (most == 0) return false;
+    if (best_length(w, kind, most) > 0 || w->held_back + 1 >= w->retry) return true;
+    w->held_back++;
+    return false;
 }
 
 bool st_worth_pays(const st_worth *w, unsigned kind) {

@@ -29,6 +29,10 @@ void st_worth_reset(st_worth *worth, const double *right);
  * asked once a pass, where a guess could be made. */
 uint32_t st_worth_length(st_worth *worth, unsigned kind, uint32_t most);
 
+/* Whether st_worth_length would say more than 0. Where it would not, this counts as it does; where it would, nothing
+ * changes. */
+bool st_worth_would(st_worth *worth, unsigned kind, uint32_t most);
+
 /* Whether a guess would be made now, or nobody knows yet. */
 bool st_worth_pays(const st_worth *worth, unsigned kind);
 

@@ -259,6 +259,7 @@ static void speculation_changes_nothing(void **state) {
         fixture_check(st_streams_open(&streams, &o, &err), &err);
         fixture_check(st_streams_run(streams, w.jobs, N_JOBS, &none, &err), &err);
         assert_true(st_streams_stats_get(streams).n_guessed > 0);
+        assert_true(st_streams_stats_get(streams).n_ahead > 0); /* where there is nothing to guess */
         st_streams_close(streams);
         work_close(&w);
     }

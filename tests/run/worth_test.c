@@ -68,6 +68,26 @@ static void what_is_right_pays(void **state) {
     assert_true(c.steps < 1.01 * 2000 + 1.2);
 }
 
+/* Asking whether there would be a guess is no guess, but counts towards the next try. */
+static void what_would_be_guessed(void **state) {
+    (void)state;
+    st_worth w;
+    st_worth_init(&w, at_first, 0.5);
+    assert_false(st_worth_would(&w, 0, 4)); /* a plain step is not known */
+    st_worth_learn_plain(&w, true, STEP);
+    for (int i = 0; i < 3; i++) assert_true(st_worth_would(&w, 0, 4));
+    assert_false(st_worth_would(&w, 0, 0));
+    assert_int_equal(st_worth_length(&w, 0, 4), 1);
+    run(&w, 5000, 0, 500);
+    assert_false(st_worth_pays(&w, 0));
+    uint32_t asked = 0;
+    while (!st_worth_would(&w, 0, 4)) asked++;
+    assert_in_range(asked, 1, 512);
+    assert_true(st_worth_would(&w, 0, 4));
+    assert_int_equal(st_worth_length(&w, 0, 4), 1); /* the try */
+    assert_false(st_worth_would(&w, 0, 4));
+}
+
 /* A step beside which something was made for later guesses says nothing of what a plain one takes, but is paid for. */
 static void a_step_that_is_not_alone(void **state) {
     (void)state;
@@ -86,6 +106,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_always_wrong_is_given_up),
         cmocka_unit_test(what_is_right_pays),
+        cmocka_unit_test(what_would_be_guessed),
         cmocka_unit_test(a_step_that_is_not_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
