@@ -102,6 +102,15 @@ double bench_read_share(const bench_test *t, uint64_t bytes) {
     return share;
 }
 
+double bench_plain_read(const bench_test *t) {
+    double *reads = calloc(t->n_samples + 1u, sizeof *reads);
+    uint32_t n = 0;
+    for (; reads && n <= t->n_samples && t->reads[n] > 0; n++) reads[n] = t->reads[n];
+    double median = n > 0 ? st_median(reads, n) : 0;
+    free(reads);
+    return median;
+}
+
 void bench_head(cli *cx, const char *format, const session *s) {
     if (strcmp(format, "csv") == 0) cli_printf(cx, "test,threads,tokens,depth,sample,ns,tokens_per_s\n");
     if (strcmp(format, "md") == 0) {

@@ -34,6 +34,8 @@ double bench_chunk_ns(const bench_test *test, uint32_t chunk);
 /* Of a test with at least one sample, in which a token moves `bytes`: median over the samples of the bytes a nanosecond
  * over those of the plain reads before and after it; 0 where those were not measured. */
 double bench_read_share(const bench_test *test, uint64_t bytes);
+/* Median of those plain reads, GB/s; 0 where they were not measured. */
+double bench_plain_read(const bench_test *test);
 
 /* Text, md and csv are written a row at a time; json (nothing here) at the end. */
 void bench_head(cli *cx, const char *format, const session *s);

@@ -268,6 +268,9 @@ static int add_chunks(roofline *roof, const session *s, const bench_test *test, 
 static int add_decode(roofline *roof, const session *s, const bench_test *test, roof_row *row, stretto_error *err) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < s->n_chunks; i++) bytes += token_bytes(s, st_chain_chunk(s->chain, i), test);
+    const st_unit *unit = only_unit(s);
+    row->plain_rate = bench_plain_read(test);
+    row->plain_peak = unit ? peaks_of(roof, s, unit)->read.best : 0;
     int rc = add_read(roof, row, bench_token_ns(test), bytes, bench_read_share(test, bytes), err);
     return rc ? rc : add_chunks(roof, s, test, row, err);
 }
@@ -297,23 +300,38 @@ static bool scales(const roof_row *row) {
     return strcmp(row->kind, "peak") == 0 || strcmp(row->kind, "test") == 0;
 }
 
+static int add_scaling(roofline *roof, const roof_row *more, uint32_t few_threads, const char *what, double times,
+                       stretto_error *err) {
+    roof_row row = {.kind = "scaling", .threads = more->threads, .per = "times", .rate = times};
+    snprintf(row.name, sizeof row.name, "%s%.*s, over %u thread%s", what, ST_CUT(more->name, 34), few_threads,
+             few_threads == 1 ? "" : "s");
+    return add_row(roof, &row, err);
+}
+
+/* The first row before the i-th that is the same of another number of threads; NULL: none, or the row is of another
+ * unit of the same size. */
+static const roof_row *fewer_threads(const roofline *roof, size_t i) {
+    const roof_row *more = &roof->rows[i];
+    for (size_t j = 0; j < i && scales(more); j++) {
+        const roof_row *few = &roof->rows[j];
+        if (strcmp(few->kind, more->kind) == 0 && strcmp(few->name, more->name) == 0)
+            return few->threads == more->threads ? NULL : few;
+    }
+    return NULL;
+}
+
 int roofline_scaling(roofline *roof, stretto_error *err) {
     size_t n = roof->n;
-    for (size_t i = 0; i < n; i++) {
-        const roof_row more = roof->rows[i];
-        for (size_t j = 0; j < i && scales(&more); j++) {
-            const roof_row *few = &roof->rows[j];
-            if (strcmp(few->kind, more.kind) != 0 || strcmp(few->name, more.name) != 0) continue;
-            if (few->threads == more.threads) break; /* another unit of the same size */
-            roof_row row = {.kind = "scaling", .threads = more.threads, .per = "times", .rate = more.rate / few->rate};
-            snprintf(row.name, sizeof row.name, "%.*s, over %u thread%s", ST_CUT(more.name, 40), few->threads,
-                     few->threads == 1 ? "" : "s");
-            int rc = add_row(roof, &row, err);
-            if (rc) return rc;
-            break;
-        }
+    int rc = STRETTO_OK;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const roof_row more = roof->rows[i], *found = fewer_threads(roof, i);
+        if (!found) continue;
+        const roof_row few = *found;
+        rc = add_scaling(roof, &more, few.threads, "", more.rate / few.rate, err);
+        if (!rc && more.plain_rate > 0 && few.plain_rate > 0)
+            rc = add_scaling(roof, &more, few.threads, "read with ", more.plain_rate / few.plain_rate, err);
     }
-    return STRETTO_OK;
+    return rc;
 }
 
 /* ---- output ---- */
@@ -333,7 +351,7 @@ static void show_md(cli *cx, const roof_row *r) {
 
 static void show_text(cli *cx, const roof_row *r) {
     st_figure ms, rate;
-    cli_printf(cx, "  %-7s %-31s %3u %9s %10s %-8s", r->kind, r->name, r->threads,
+    cli_printf(cx, "  %-7s %-34s %3u %8s %8s %-8s", r->kind, r->name, r->threads,
                r->ns > 0 ? st_figure_ms(ms, r->ns) : "", st_figure_of(rate, r->rate), r->per);
     if (r->share > 0) cli_printf(cx, "%3.0f %%", 100 * r->share);
     cli_printf(cx, "\n");
@@ -346,7 +364,7 @@ static void show_head(cli *cx, const char *format) {
         cli_printf(cx, "| --- | --- | ---: | ---: | ---: | ---: |\n");
     }
     if (strcmp(format, "text") == 0)
-        cli_printf(cx, "\n  kind    what                      threads        ms        rate  share of peak\n");
+        cli_printf(cx, "\n  kind    what                         threads       ms     rate   share of peak\n");
 }
 
 void roofline_show(roofline *roof, cli *cx, const char *format) {

@@ -17,7 +17,7 @@ typedef struct roof_row {
     const char *per; /* "GB/s", "macs/ns", "times" */
     double share;    /* of what a plain read gives in turns with a kernel, a part or a decode test, of plain arithmetic
                         in turns with a kernel, else of the unit's peak in the same; 0: there is none to compare with */
-    double plain_rate; /* median of the plain step in turns with a kernel or a part; 0: none */
+    double plain_rate; /* median of the plain step in turns with a kernel, a part or a decode test; 0: none */
     double plain_peak; /* what that step gives at most */
 } roof_row;
 
@@ -41,7 +41,8 @@ int roofline_parts(roofline *roof, const session *s, stretto_error *err);
 int roofline_read(const roofline *roof, const session *s, double *rate, stretto_error *err);
 /* Rows of a finished test and, for decode, of its chunks. */
 int roofline_test(roofline *roof, const session *s, const bench_test *test, stretto_error *err);
-/* How many times as fast each peak and test is on more threads than on those it was measured with first. */
+/* How many times as fast each peak and test is on more threads than on those it was measured with first, and the plain
+ * reads in turns with a decode test: what memory allowed it to gain. */
 int roofline_scaling(roofline *roof, stretto_error *err);
 
 /* How many of the rows that stand in turns with a plain step (of which there are *compared) say little, since that gave

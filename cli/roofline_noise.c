@@ -20,7 +20,8 @@ void roofline_warn(const roofline *roof, const st_log *log) {
     size_t compared, disturbed = roofline_disturbed(roof, &compared);
     if (disturbed == 0) return;
     st_warn(log,
-            "in turns with %zu of %zu kernels and parts, plain reads or arithmetic gave less than half of the peak: "
-            "something else took the cores, and those shares say little; run it again when the machine is quiet",
+            "in turns with %zu of %zu kernels, parts and decode tests, plain reads or arithmetic gave less than half "
+            "of the peak: something else took the cores, and those shares say little; run it again when the machine is "
+            "quiet",
             disturbed, compared);
 }

@@ -270,6 +270,8 @@ class Bench(support.CommandTest):
         if row["kind"] in ("kernel", "part"):
             self.assertGreater(row["share"] / (row["rate"] / row["plain_rate"]), 0.3)
             self.assertLess(row["share"] / (row["rate"] / row["plain_rate"]), 3)
+        elif row["name"] == "tg4":
+            self.assertGreater(row["plain_rate"], 0)
         else:
             self.assertEqual(row["plain_rate"], 0)
 
@@ -283,6 +285,20 @@ class Bench(support.CommandTest):
         shares = [token_bytes * decode["tokens"] / ns / ((before + after) / 2)
                   for ns, before, after in zip(decode["samples_ns"], reads, reads[1:])]
         self.assertAlmostEqual(step["share"] / statistics.median(shares), 1, 6)
+        self.assertAlmostEqual(step["plain_rate"], statistics.median(reads), 9)
+
+    def test_scaling(self):
+        """Two threads over one, beside what the plain reads in turns with decoding gained."""
+        if CORES < 2:
+            self.skipTest("needs two cores")
+        words = ["bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "4", "-r", "3", "--threads", "1,2"]
+        rows = self.done_json(*words)["roofline"]["rows"]
+        one, two = (row for row in rows if row["kind"] == "test")
+        scaling = {row["name"]: row["rate"] for row in rows if row["kind"] == "scaling"}
+        self.assertEqual(set(scaling), {name + ", over 1 thread" for name in
+                                        ("memory read", "integer dots", "f32", "tg4", "read with tg4")})
+        self.assertAlmostEqual(scaling["tg4, over 1 thread"], two["rate"] / one["rate"], 9)
+        self.assertAlmostEqual(scaling["read with tg4, over 1 thread"], two["plain_rate"] / one["plain_rate"], 9)
 
     def test_roofline_of_placed_chunks(self):
         if CORES < 2:
