@@ -37,6 +37,7 @@ typedef struct plan_work {
     plan_meter *meter; /* NULL: nothing is measured */
     st_costs costs;
     st_choice choice;
+    double others; /* CPUs that other programs used while costs were measured; -1: unknown */
     st_sink *schedule_file, *costs_file, *trace_file, *page_file; /* NULL: not asked for */
 } plan_work;
 
@@ -98,6 +99,7 @@ static int get_costs(plan_work *w, stretto_error *err) {
 static st_origin origin_of(const plan_work *w) {
     st_origin origin = cli_origin(w->cx, w->has_session ? &w->s.lanes.host : NULL);
     origin.seed = &w->o->seed;
+    if (w->meter) origin.others = &w->others;
     return origin;
 }
 
@@ -198,7 +200,7 @@ static int show(plan_work *w, stretto_error *err) {
     } else if (strcmp(w->o->format, "md") == 0) {
         st_plan_markdown(&text, &w->choice, &w->costs, &origin);
     } else {
-        st_plan_text(&text, &w->choice, &w->costs, w->cx->color);
+        st_plan_text(&text, &w->choice, &w->costs, &origin, w->cx->color);
     }
     int rc = text.failed ? st_fail_memory(err, "the plan", text.len) : STRETTO_OK;
     if (!rc) cli_write(w->cx, text.data, text.len);
@@ -243,6 +245,7 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, w->cx->stop, err);
     stretto_error stopped = {0};
     int checked = !rc && w->o->check ? check(w, &stopped) : STRETTO_OK;
+    if (!rc && w->meter) w->others = plan_meter_others(w->meter);
     if (!rc) rc = show(w, err);
     if (!rc) rc = write_files(w, err);
     return rc || !checked ? rc : st_fail(err, checked, "%s", stopped.text);

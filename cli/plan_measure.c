@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/usage.h"
 #include "plan_beside.h"
 #include "plan_points.h"
 #include "plan_samples.h"
@@ -41,6 +42,7 @@ struct plan_meter {
     uint32_t n_pairs;
     st_costs shape; /* what is known without measuring */
     double text_ns;
+    st_usage begin;
 };
 
 /* ---- what is known without measuring ---- */
@@ -240,6 +242,7 @@ int plan_meter_open(plan_meter **out, session *s, const st_workload *workload, s
     if (!m) return st_fail_memory(err, "a measurement", sizeof *m);
     m->s = s;
     m->workload = *workload;
+    st_usage_read(&m->begin, "");
     int rc = open_all(m, err);
     cli_progress_end(s->cx);
     if (rc)
@@ -336,4 +339,14 @@ int plan_meter_costs(const plan_meter *m, st_costs *out, stretto_error *err) {
     for (uint32_t i = 0; i < m->n_pairs && !rc; i++) plan_beside_note(&m->pairs[i], out);
     if (rc) st_costs_free(out);
     return rc;
+}
+
+double plan_meter_others(const plan_meter *m) {
+    st_usage now;
+    st_usage_read(&now, "");
+    double others = st_usage_others(&m->begin, &now);
+    if (others > ST_USAGE_BUSY)
+        st_warn(&m->s->cx->log, "other programs kept %.2f CPUs busy while this was measured: end them and plan again",
+                others);
+    return others;
 }

@@ -28,4 +28,8 @@ void plan_describe_chunks(const session *s, st_costs *costs);
  * st_costs_free. */
 int plan_meter_costs(const plan_meter *meter, st_costs *out, stretto_error *err);
 
+/* CPUs that other programs kept busy since the meter was opened, on average; -1: unknown. A busy machine is warned of.
+ */
+double plan_meter_others(const plan_meter *meter);
+
 #endif

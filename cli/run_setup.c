@@ -205,6 +205,7 @@ int run_setup_choose(run_setup *setup, session *s, const st_workload *workload, 
     if (!rc) rc = plan_meter_open(&meter, s, &in_flight, err);
     if (!rc) rc = plan_meter_turns(meter, err);
     if (!rc) rc = plan_meter_costs(meter, costs, err);
+    if (!rc) plan_meter_others(meter);
     setup->expected.has_costs = !rc;
     if (!rc && costs->measured[0]) st_warn(&s->cx->log, "costs: %s", costs->measured);
     plan_meter_close(meter);

@@ -6,8 +6,12 @@
 #include <string.h>
 
 static void source(st_buf *out, const st_compare_report *report, unsigned i) {
-    st_buf_printf(out, "- %s: `%s`", i ? "After" : "Before", report->name[i]);
-    if (*report->source[i]->time) st_buf_printf(out, ", %s", report->source[i]->time);
+    st_buf_printf(out, "- %s: ", i ? "After" : "Before");
+    st_text_code(out, report->name[i]);
+    if (*report->source[i]->time) {
+        st_buf_text(out, ", ");
+        st_text_markdown(out, report->source[i]->time);
+    }
     st_buf_printf(out, ", %u process%s.\n", report->compare->n_processes[i],
                   report->compare->n_processes[i] == 1 ? "" : "es");
 }
@@ -48,13 +52,30 @@ static void table_line(st_buf *out, const st_compare_row *row) {
     st_buf_text(out, "\n");
 }
 
+static void circumstances(st_buf *out, const st_compare_report *report) {
+    st_buf differences = {0};
+    st_compare_circumstances(&differences, report);
+    for (char *at = differences.data; at && *at;) {
+        char *end = at + strcspn(at, "\n"), *next = *end ? end + 1 : end;
+        *end = '\0';
+        st_buf_text(out, "- ");
+        st_text_markdown(out, at);
+        st_buf_text(out, ".\n");
+        at = next;
+    }
+    out->failed |= differences.failed;
+    st_buf_free(&differences);
+}
+
 void st_compare_markdown(st_buf *out, const st_compare_report *report) {
     const st_compare *compare = report->compare;
     st_buf_text(out, "# Two probes compared\n\n## TL;DR\n\n");
     for (size_t i = 0; i < compare->n_rows; i++) {
         const st_probe_row *either = st_compare_either(&compare->rows[i]);
         char pair[ST_PAIR_TEXT];
-        st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, either), either->arrangement->title);
+        st_buf_text(out, "- ");
+        st_text_markdown(out, st_row_pair_text(pair, either));
+        st_buf_printf(out, ", %s: ", either->arrangement->title);
         st_compare_row_text(out, compare, &compare->rows[i]);
         st_buf_text(out, ".\n");
     }
@@ -62,14 +83,13 @@ void st_compare_markdown(st_buf *out, const st_compare_report *report) {
     st_compare_caveat(out, compare);
     st_buf_text(out, ".\n\n## Sides\n\n");
     for (unsigned i = 0; i < 2; i++) source(out, report, i);
-    if (*compare->record[0]->title) st_buf_printf(out, "- Model: %s.\n", compare->record[0]->title);
+    if (*compare->record[0]->title) {
+        st_buf_text(out, "- Model: ");
+        st_text_markdown(out, compare->record[0]->title);
+        st_buf_text(out, ".\n");
+    }
     st_buf_printf(out, "- State: %s.\n", st_cache_text(compare->record[0]->cache));
-    st_buf differences = {0};
-    st_compare_circumstances(&differences, report);
-    for (const char *at = differences.data; at && *at; at += strcspn(at, "\n") + 1)
-        st_buf_printf(out, "- %.*s.\n", (int)strcspn(at, "\n"), at);
-    out->failed |= differences.failed;
-    st_buf_free(&differences);
+    circumstances(out, report);
     st_buf_text(out, "\n## Numbers\n\n| pair | arrangement | factor before | factor after | change | parallel time | "
                      "a alone | b alone |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; i < compare->n_rows; i++) {

@@ -32,6 +32,8 @@ void st_json_origin(json_t **object, const st_origin *origin) {
     }
     if (origin->host) st_json_set(object, "host", host_object(origin->host));
     if (origin->seed) st_json_set(object, "seed", st_json_count(*origin->seed));
+    if (origin->others)
+        st_json_set(object, "others_cpus", *origin->others >= 0 ? st_json_real(*origin->others) : json_null());
     struct tm utc;
     char text[32];
     if (origin->when && gmtime_r(&origin->when, &utc) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))

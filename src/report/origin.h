@@ -15,6 +15,7 @@ typedef struct st_origin {
     char *const *argv;
     time_t when;          /* of the start; 0: left out, for reports that must not change */
     const uint64_t *seed; /* of all that was drawn at random */
+    const double *others; /* CPUs that other programs kept busy while it was measured; -1: unknown. NULL: nothing was */
 } st_origin;
 
 #endif

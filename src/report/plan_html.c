@@ -72,10 +72,10 @@ static void cell(st_buf *out, const char *label, const char *text) {
 /* "+3 ±2 %" of what was measured above what was predicted; without a margin where that is unknown. */
 static void cell_difference(st_buf *out, const char *label, double measured, double predicted, double margin) {
     double above = st_plan_above(measured, predicted);
-    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\"%s>%+.0f ", label,
-                  fabs(above) > ST_PLAN_CLOSE ? " class=\"far\"" : "", above + 0.0);
-    if (margin > 0) st_buf_printf(out, "±%.0f ", 100 * margin);
-    st_buf_text(out, "%</td>");
+    st_buf_printf(out, "<td role=\"cell\" data-label=\"%s\"%s>", label,
+                  fabs(above) - 100 * margin > ST_PLAN_CLOSE ? " class=\"far\"" : "");
+    st_plan_above_text(out, measured, predicted, margin);
+    st_buf_text(out, "</td>");
 }
 
 /* What a goal compares, where it is not among the other columns. */
@@ -118,7 +118,7 @@ static void column(st_buf *out, const char *text) {
 }
 
 static void head_row(st_buf *out, enum st_goal goal, bool with) {
-    column(out, "");
+    column(out, "schedule");
     if (goal_columns[goal]) column(out, goal_columns[goal]);
     column(out, "tokens/s, predicted");
     if (with) column(out, "measured");
@@ -260,7 +260,7 @@ void st_plan_html(st_buf *out, const st_choice *choice, const st_costs *costs, c
                           .task = task.failed ? NULL : task.data,
                           .file = "plan.json",
                           .data = "the plan and the costs that it rests on",
-                          .others = -1,
+                          .others = origin && origin->others ? *origin->others : -1,
                           .origin = origin};
     st_page_begin(out, &page);
     answer(out, choice);

@@ -7,7 +7,7 @@
 #include "report/json.h"
 
 /* At most 80 columns: the table of schedules, those that are impossible with their reasons, and the answer. */
-void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color);
+void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin, bool color);
 
 void st_plan_markdown(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin);
 

@@ -41,13 +41,6 @@ static void row_text(st_buf *out, const st_choice_row *row, enum st_goal goal) {
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
 }
 
-/* "-4 ±3 %": the measured mean above what was predicted; without a margin where that is unknown. */
-static void above_text(st_buf *out, double measured, double predicted, double margin) {
-    st_buf_printf(out, "%+.0f ", st_plan_above(measured, predicted));
-    if (margin > 0) st_buf_printf(out, "±%.0f ", 100 * margin);
-    st_buf_text(out, "%");
-}
-
 static void measured_text(st_buf *out, const st_choice_row *row) {
     const st_measured *m = &row->measured;
     if (m->why[0]) {
@@ -59,9 +52,9 @@ static void measured_text(st_buf *out, const st_choice_row *row) {
     st_buf title = {0};
     st_figure all, each, first;
     st_buf_text(&title, "    measured ");
-    above_text(&title, m->tokens_per_s, row->result.tokens_per_s, m->rate_margin);
+    st_plan_above_text(&title, m->tokens_per_s, row->result.tokens_per_s, m->rate_margin);
     st_buf_text(&title, ", first ");
-    above_text(&title, m->ttft_ns, row->result.ttft_ns, m->ttft_margin);
+    st_plan_above_text(&title, m->ttft_ns, row->result.ttft_ns, m->ttft_margin);
     st_figure_of(all, m->tokens_per_s);
     out->failed |= title.failed;
     if (!title.failed)
@@ -158,9 +151,13 @@ static void checked_text(st_buf *out, const st_choice *choice) {
     line_text(out, &line, 8);
 }
 
-void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, bool color) {
+void st_plan_text(st_buf *out, const st_choice *choice, const st_costs *costs, const st_origin *origin, bool color) {
     if (costs->title[0]) {
         st_text_wrap(out, costs->title, 0, 2, WIDTH);
+        st_buf_text(out, "\n");
+    }
+    if (origin && origin->host) {
+        st_text_host(out, origin->host, origin->others ? *origin->others : -1);
         st_buf_text(out, "\n");
     }
     st_plan_task_text(out, choice);

@@ -7,6 +7,12 @@ double st_plan_above(double measured, double predicted) {
     return predicted > 0 ? 100 * (measured / predicted - 1) : 0;
 }
 
+void st_plan_above_text(st_buf *out, double measured, double predicted, double margin) {
+    st_buf_printf(out, "%+.0f ", st_plan_above(measured, predicted) + 0.0);
+    if (margin > 0) st_buf_printf(out, "±%.0f ", 100 * margin);
+    st_buf_text(out, "%");
+}
+
 /* What the goal compares, as far as measured figures have it: of a throughput the time of a token rather than when all
  * is done. */
 static double measured_score(const st_choice *choice, const st_measured *m) {

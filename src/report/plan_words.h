@@ -20,6 +20,9 @@ st_plan_checked st_plan_check_of(const st_choice *choice);
 /* Percent that the measured value is above the predicted one. */
 double st_plan_above(double measured, double predicted);
 
+/* "-4 ±3 %": the measured mean above what was predicted; margin: as a part, 0 where it is unknown and not told. */
+void st_plan_above_text(st_buf *out, double measured, double predicted, double margin);
+
 /* "tokens/s of 3, the first token of 2 of 4 schedules" */
 void st_plan_checked_text(st_buf *out, const st_plan_checked *checked);
 void st_plan_checked_steps_text(st_buf *out, const st_plan_checked *checked); /* where n_steps is not 0 */

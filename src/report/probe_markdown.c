@@ -11,9 +11,12 @@ static void worth(st_buf *out, const st_probe_row *rows, size_t n) {
     st_row_pair_text(pair, rows);
     for (unsigned use = 0; use < ST_USE_COUNT; use++) {
         const st_worth *found = st_rows_worth(rows, n, use);
-        if (found)
-            st_buf_printf(out, "- %s, worth it for %s: **%s**, %s.\n", pair, st_use_text(use),
-                          st_worth_text(found->verdict), found->reason);
+        if (!found) continue;
+        st_buf_text(out, "- ");
+        st_text_markdown(out, pair);
+        st_buf_printf(out, ", worth it for %s: **%s**, ", st_use_text(use), st_worth_text(found->verdict));
+        st_text_markdown(out, found->reason);
+        st_buf_text(out, ".\n");
     }
 }
 
@@ -22,10 +25,18 @@ static void summary(st_buf *out, const st_probe_row *rows, size_t n) {
     char pair[ST_PAIR_TEXT];
     const char *why = st_rows_unmeasured(rows, n);
     st_row_pair_text(pair, rows);
-    if (why) st_buf_printf(out, "- %s: not measured, %s.\n", pair, why);
+    if (why) {
+        st_buf_text(out, "- ");
+        st_text_markdown(out, pair);
+        st_buf_text(out, ": not measured, ");
+        st_text_markdown(out, why);
+        st_buf_text(out, ".\n");
+    }
     for (size_t i = 0; i < n && !why; i++) {
         const st_interval *in = st_row_decisive(&rows[i]);
-        st_buf_printf(out, "- %s, %s: ", st_row_pair_text(pair, &rows[i]), rows[i].arrangement->title);
+        st_buf_text(out, "- ");
+        st_text_markdown(out, st_row_pair_text(pair, &rows[i]));
+        st_buf_printf(out, ", %s: ", rows[i].arrangement->title);
         if (rows[i].n_rounds == 0)
             st_buf_text(out, "not measured.\n");
         else
@@ -56,11 +67,17 @@ static void head(st_buf *out, const st_probe_record *record, const st_origin *or
 static void method_place(st_buf *out, const st_probe_record *record, const st_origin *origin) {
     st_buf_text(out, "\n## Methodology\n\n");
     if (origin && origin->host) {
-        st_buf_printf(out, "- Host: %s, ", origin->host->cpu_model);
+        st_buf_text(out, "- Host: ");
+        st_text_markdown(out, origin->host->cpu_model);
+        st_buf_text(out, ", ");
         st_text_host(out, origin->host, st_record_others(record));
         st_buf_printf(out, "; Linux %s.\n", origin->host->kernel);
     }
-    if (*record->title) st_buf_printf(out, "- Model: %s.\n", record->title);
+    if (*record->title) {
+        st_buf_text(out, "- Model: ");
+        st_text_markdown(out, record->title);
+        st_buf_text(out, ".\n");
+    }
     for (size_t i = 0; i < record->n_rows; i++) {
         const st_arrangement *arrangement = record->rows[i].arrangement;
         bool told = false;
@@ -111,9 +128,23 @@ static void result_line(st_buf *out, const st_probe_row *row) {
     st_buf_printf(out, " | %zu |\n", row->n_rounds);
 }
 
+static void cold_text(st_buf *out, const st_probe_row *row) {
+    st_figure cold;
+    for (unsigned side = 0; side < 2; side++) {
+        if (!row->cold_ns[side]) continue;
+        st_figure_ms(cold, (double)row->cold_ns[side]);
+        if (row->k && side == 1)
+            st_buf_printf(out, "; first call of %u tokens %s ms", row->k, cold);
+        else
+            st_buf_printf(out, "; first call of %s %s ms", row->name[side], cold);
+    }
+}
+
 static void results(st_buf *out, const st_probe_row *rows, size_t n) {
     char pair[ST_PAIR_TEXT];
-    st_buf_printf(out, "\n## Results: %s\n\n| arrangement | ", st_row_pair_text(pair, rows));
+    st_buf_text(out, "\n## Results: ");
+    st_text_markdown(out, st_row_pair_text(pair, rows));
+    st_buf_text(out, "\n\n| arrangement | ");
     st_text_cell(out, rows->name[0]);
     st_buf_text(out, " (ms) | ");
     st_text_cell(out, rows->name[1]);
@@ -124,18 +155,14 @@ static void results(st_buf *out, const st_probe_row *rows, size_t n) {
         if (rows[i].n_rounds > 0) result_line(out, &rows[i]);
     st_buf_text(out, "\n");
     for (size_t i = 0; i < n; i++) {
+        st_buf text = {0};
+        st_row_verdict_text(&text, &rows[i], true);
+        cold_text(&text, &rows[i]);
         st_buf_printf(out, "- %s: ", rows[i].arrangement->title);
-        st_row_verdict_text(out, &rows[i], true);
-        st_figure cold[2];
-        for (unsigned side = 0; side < 2; side++) {
-            if (!rows[i].cold_ns[side]) continue;
-            st_figure_ms(cold[side], (double)rows[i].cold_ns[side]);
-            if (rows[i].k && side == 1)
-                st_buf_printf(out, "; first call of %u tokens %s ms", rows[i].k, cold[side]);
-            else
-                st_buf_printf(out, "; first call of %s %s ms", rows[i].name[side], cold[side]);
-        }
+        if (text.data) st_text_markdown(out, text.data);
         st_buf_text(out, ".\n");
+        out->failed |= text.failed;
+        st_buf_free(&text);
     }
 }
 
@@ -174,9 +201,13 @@ static void warnings(st_buf *out, const st_buf *lines) {
     st_buf_text(out, "\n## Warnings\n\n");
     for (const char *at = lines->data; *at;) {
         size_t n = strcspn(at, "\n");
+        st_buf line = {0};
+        st_buf_add(&line, at, n);
         st_buf_text(out, "- ");
-        st_buf_add(out, at, n);
+        if (line.data) st_text_markdown(out, line.data);
         st_buf_text(out, "\n");
+        out->failed |= line.failed;
+        st_buf_free(&line);
         at += n + (at[n] == '\n');
     }
 }

@@ -58,11 +58,15 @@ static void method_place(st_buf *out, const st_spike_report *report, const st_sp
                          const st_origin *origin) {
     st_buf_text(out, "\n## Methodology\n\n");
     if (origin && origin->host) {
-        st_buf_printf(out, "- Host: %s, ", origin->host->cpu_model);
+        st_buf_text(out, "- Host: ");
+        st_text_markdown(out, origin->host->cpu_model);
+        st_buf_text(out, ", ");
         st_text_host(out, origin->host, -1);
         st_buf_printf(out, "; Linux %s.\n", origin->host->kernel);
     }
-    st_buf_printf(out, "- Model: %s.\n", report->model);
+    st_buf_text(out, "- Model: ");
+    st_text_markdown(out, report->model);
+    st_buf_text(out, ".\n");
     if (!spike) return;
     const char *a = spike->name[0], *b = spike->name[1];
     st_buf_printf(

@@ -86,6 +86,40 @@ void st_text_command(st_buf *out, int argc, char *const *argv) {
     }
 }
 
+static bool is_word(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c & 0x80);
+}
+
+/* Within a word an underscore is none of Markdown's (CommonMark 6.2). */
+static bool is_markup(const char *text, size_t i) {
+    if (text[i] == '_') return i == 0 || !is_word(text[i - 1]) || !is_word(text[i + 1]);
+    return text[i] && strchr("\\`*<[&", text[i]);
+}
+
+static void escaped(st_buf *out, const char *text, bool bar) {
+    for (size_t i = 0; text[i]; i++) {
+        if (is_markup(text, i) || (bar && text[i] == '|')) st_buf_text(out, "\\");
+        st_buf_add(out, &text[i], 1);
+    }
+}
+
+void st_text_markdown(st_buf *out, const char *text) {
+    escaped(out, text, false);
+}
+
 void st_text_cell(st_buf *out, const char *text) {
-    for (; *text; text++) st_buf_text(out, *text == '|' ? "\\|" : (char[2]){*text, '\0'});
+    escaped(out, text, true);
+}
+
+/* Between more backticks than stand together anywhere in the text (CommonMark 6.1). */
+void st_text_code(st_buf *out, const char *text) {
+    size_t longest = 0, size = strlen(text);
+    for (size_t i = 0, n = 0; i < size; i++) {
+        n = text[i] == '`' ? n + 1 : 0;
+        if (n > longest) longest = n;
+    }
+    const char *space = size && (text[0] == '`' || text[size - 1] == '`') ? " " : "";
+    for (size_t i = 0; i <= longest; i++) st_buf_text(out, "`");
+    st_buf_printf(out, "%s%s%s", space, text, space);
+    for (size_t i = 0; i <= longest; i++) st_buf_text(out, "`");
 }

@@ -31,8 +31,14 @@ void st_text_host(st_buf *out, const st_host *host, double others);
 /* Columns of the n bytes at text: all but UTF-8 continuation bytes. */
 size_t st_text_columns(const char *text, size_t n);
 
-/* Appends text for a cell of a Markdown table, which a bar would end. */
+/* Appends text that Markdown shows as it is: what would be markup, a link or a tag of HTML is escaped. */
+void st_text_markdown(st_buf *out, const char *text);
+
+/* The same for a cell of a table, which a bar would end. */
 void st_text_cell(st_buf *out, const char *text);
+
+/* Appends text as code in a line of Markdown. */
+void st_text_code(st_buf *out, const char *text);
 
 /* Appends a command line that a shell reads as argv[argc]. */
 void st_text_command(st_buf *out, int argc, char *const *argv);

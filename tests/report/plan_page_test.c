@@ -34,6 +34,25 @@ static void check_order(const char *page, const char *const *parts, size_t n) {
     }
 }
 
+static void what_is_within_its_margin_is_not_far(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    measure(&choice.rows[0], 12);
+    choice.rows[0].measured.ttft_margin = 0.151; /* 25 % off, so at least 9.9 */
+    st_buf out = {0};
+    st_plan_html(&out, &choice, &costs, NULL);
+    assert_non_null(strstr(out.data, "data-label=\"first token, difference\">+25 ±15 %</td>"));
+    st_buf_free(&out);
+    choice.rows[0].measured.ttft_margin = 0.149;
+    st_plan_html(&out, &choice, &costs, NULL);
+    assert_non_null(strstr(out.data, "data-label=\"first token, difference\" class=\"far\">+25 ±15 %</td>"));
+    st_buf_free(&out);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 static void the_answer_comes_first(void **state) {
     (void)state;
     st_costs costs;
@@ -55,6 +74,7 @@ static void the_answer_comes_first(void **state) {
         "tokens/s of 1, the first token of 0 of 1 schedules",
         ">critical path</span><div>cpu:0+1 100.0 %",
         "<h2>Predicted and measured</h2>",
+        "scope=\"col\">schedule</th><th role=\"columnheader\" "
         "scope=\"col\">ms/token, predicted</th><th role=\"columnheader\" scope=\"col\">tokens/s, predicted</th>",
         "threads of cpu:0+1</a></th><td role=\"cell\" data-label=\"ms/token, predicted\">2.40</td>"
         "<td role=\"cell\" data-label=\"tokens/s, predicted\">417</td>"
@@ -178,6 +198,7 @@ static void a_page_without_a_possible_schedule(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_comes_first),
+        cmocka_unit_test(what_is_within_its_margin_is_not_far),
         cmocka_unit_test(what_was_not_measured_has_no_columns),
         cmocka_unit_test(many_calls_share_bars),
         cmocka_unit_test(hostile_names_stay_text),

@@ -32,10 +32,14 @@ static void text_begins_with_the_best_and_ends_with_why(void **state) {
                                             .decode_pace = 3,
                                             .with_steps = {.tokens_per_s = 80, .ttft_ns = 8.5e6}};
     st_buf out = {0};
-    st_plan_text(&out, &choice, &costs, false);
+    const double others = 0.7;
+    const st_host host = {.n_cores = 2, .isa = "AVX2"};
+    const st_origin origin = {.host = &host, .others = &others};
+    st_plan_text(&out, &choice, &costs, &origin, false);
     assert_false(out.failed);
     static const char *const lines[] = {
-        "a model of four chunks\n1 stream, 1 token of prompt, 11 to generate; for latency\n"
+        "a model of four chunks\n2 cores, AVX2; busy (other programs use 0.70 CPUs)\n1 stream, 1 token of prompt, 11 "
+        "to generate; for latency\n"
         "costs: each call in 1 turn of 34 s, not in 3; calls of 64 rows (14 s) are not\n  measured\n\n",
         "\n  predicted               ms/token tokens/s   each first ms  gap ms     MB  busy\n"
         "  threads of cpu:0+1          2.40      417    417     2.40    2.40      4 100 %\n"
@@ -129,7 +133,49 @@ static void a_bar_in_a_name_ends_no_cell(void **state) {
     snprintf(choice.rows[0].title, sizeof choice.rows[0].title, "a|b");
     st_buf out = {0};
     st_plan_markdown(&out, &choice, &costs, NULL);
-    assert_non_null(strstr(out.data, "| a\\|b | 417 |"));
+    assert_non_null(strstr(out.data, "| a\\|b | 2.40 | 417 |"));
+    st_buf_free(&out);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
+static void markdown_says_how_well_was_predicted(void **state) {
+    (void)state;
+    st_costs costs;
+    st_choice choice;
+    make(&costs, &choice, 1, ST_GOAL_LATENCY);
+    snprintf(costs.title, sizeof costs.title, "<script>, 4 chunks");
+    choice.rows[0].measured = (st_measured){.done = true,
+                                            .rounds = 7,
+                                            .rate_margin = 0.124,
+                                            .tokens_per_s = 400,
+                                            .ttft_ns = 3e6,
+                                            .with_steps = {.tokens_per_s = 400, .ttft_ns = 3e6}};
+    const double others = 0.7;
+    const st_host host = {.n_cores = 2, .isa = "AVX2", .cpu_model = "A processor"};
+    char *argv[] = {"stretto", "plan", "-m", "a`b"};
+    const st_origin origin = {.host = &host, .others = &others, .argc = 4, .argv = argv};
+    st_buf out = {0};
+    st_plan_markdown(&out, &choice, &costs, &origin);
+    static const char *const parts[] = {
+        "# Plan\n\n**threads of cpu:0+1 needs 40 % less time",
+        "\n\nCritical path: cpu:0+1 100.0 %, between them 0.0 %.\n",
+        "- Model: \\<script>, 4 chunks\n",
+        "- Host: A processor, 2 cores, AVX2; busy (other programs use 0.70 CPUs)\n",
+        "- Command: ``stretto plan -m 'a`b'``\n",
+        "| schedule | ms/token | tokens/s |",
+        "\nFrom best to worst by the time from handing over to a stream's last token, over its tokens.",
+        "| threads of cpu:0+1 | 400 | 417 | -4 ±12 % | 3.00 | 2.40 | +25 % |\n",
+        "- Measured the fastest: threads of cpu:0+1.\n- Predicted within 10 %: tokens/s of 1, the first token of 0 of "
+        "1 ",
+        "- Differences: means of 7 runs each; ±: half of the 95 % interval of the mean.\n",
+    };
+    const char *at = out.data;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *found = strstr(at, parts[i]);
+        if (!found) fail_msg("%s\n is not in\n%s", parts[i], at);
+        at = found;
+    }
     st_buf_free(&out);
     st_choice_free(&choice);
     st_costs_free(&costs);
@@ -170,6 +216,7 @@ int main(void) {
         cmocka_unit_test(the_fastest_measured_is_the_goal_s),
         cmocka_unit_test(json_has_every_schedule_and_its_reason),
         cmocka_unit_test(a_bar_in_a_name_ends_no_cell),
+        cmocka_unit_test(markdown_says_how_well_was_predicted),
         cmocka_unit_test(a_trace_has_what_was_predicted_and_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

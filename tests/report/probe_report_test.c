@@ -186,6 +186,22 @@ static void markdown_begins_with_the_verdict(void **state) {
     rig_close(&r);
 }
 
+static void names_are_no_markup_in_markdown(void **state) {
+    (void)state;
+    rig r;
+    tiny_probe(&r);
+    snprintf(r.record.title, sizeof r.record.title, "<img src=x> *a*");
+    for (size_t i = 0; i < r.record.n_rows; i++) snprintf(r.record.rows[i].name[0], ST_PROBE_NAME, "<b>");
+    st_buf_text(&r.record.warnings, "<b> was late: look\n");
+    st_buf out = {0};
+    st_probe_markdown(&out, &r.record, &origin);
+    assert_non_null(strstr(out.data, "- Model: \\<img src=x> \\*a\\*.\n"));
+    assert_non_null(strstr(out.data, "## Results: \\<b> || 3\n"));
+    for (const char *at = out.data; (at = strchr(at, '<')); at++) assert_int_equal(at[-1], '\\');
+    st_buf_free(&out);
+    rig_close(&r);
+}
+
 static void count_in(const char *text, const char *what, unsigned expected) {
     unsigned n = 0;
     for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) n++;
@@ -403,6 +419,7 @@ int main(void) {
         cmocka_unit_test(long_names_do_not_break_the_table),
         cmocka_unit_test(worth_is_that_of_two_units_unless_another_row_pays),
         cmocka_unit_test(markdown_begins_with_the_verdict),
+        cmocka_unit_test(names_are_no_markup_in_markdown),
         cmocka_unit_test(what_was_not_measured_is_told_once),
         cmocka_unit_test(markdown_tells_what_decides),
         cmocka_unit_test(lines_fit_into_80_columns),

@@ -43,6 +43,21 @@ static void lines_break_at_spaces(void **state) {
     st_buf_free(&out);
 }
 
+static void names_are_no_markup(void **state) {
+    (void)state;
+    st_buf out = {0};
+    st_text_markdown(&out, "<img src=x> [a](b) *c* _d_ e_f `g` \\ &lt; 1 || 3, Q4_1");
+    assert_string_equal(out.data, "\\<img src=x> \\[a](b) \\*c\\* \\_d\\_ e_f \\`g\\` \\\\ \\&lt; 1 || 3, Q4_1");
+    st_buf_free(&out);
+    st_text_cell(&out, "a|<b");
+    assert_string_equal(out.data, "a\\|\\<b");
+    st_buf_free(&out);
+    st_text_code(&out, "a.json");
+    st_text_code(&out, "`a``b");
+    assert_string_equal(out.data, "`a.json```` `a``b ```");
+    st_buf_free(&out);
+}
+
 static void commands_can_be_pasted_into_a_shell(void **state) {
     (void)state;
     st_buf out = {0};
@@ -68,9 +83,8 @@ static void a_host_is_told_in_a_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_three),
-        cmocka_unit_test(lines_break_at_spaces),
-        cmocka_unit_test(commands_can_be_pasted_into_a_shell),
+        cmocka_unit_test(figures_are_three),        cmocka_unit_test(lines_break_at_spaces),
+        cmocka_unit_test(names_are_no_markup),      cmocka_unit_test(commands_can_be_pasted_into_a_shell),
         cmocka_unit_test(a_host_is_told_in_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
