@@ -36,7 +36,7 @@ uint32_t run_setup_streams(const run_setup *setup) {
 
 /* ---- the schedule ---- */
 
-#define PREDICTED_MOST 1e15
+#define PREDICTED_MOST 1e30 /* a table may have steps of days */
 
 static double number_at(st_json_in *in, const st_json_value *object, const char *key) {
     return st_json_has(object, key) ? st_json_number(in, object, key, 0, PREDICTED_MOST) : 0;

@@ -69,7 +69,7 @@ typedef struct stretto_probe_result {
     double slowdown_a, slowdown_b;          /* of each when the other runs too: 1 is none */
     enum stretto_overlap overlap;
     uint64_t rounds_needed; /* undecided: that many more would decide, or STRETTO_ROUNDS_NEVER */
-    char cause[48];         /* "true overlap", "first in, first out", ..., "unexplained" */
+    char cause[64];         /* "true overlap", "a first-in-first-out queue", ..., "unexplained" */
     char evidence[320];     /* the numbers behind the cause, in a sentence */
     char warnings[1024];    /* a line each, with what to do about it; "" when there are none */
 } stretto_probe_result;

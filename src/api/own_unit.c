@@ -177,24 +177,25 @@ static int wait_for(st_event *const *deps, size_t n_deps, stretto_error *err) {
     return code;
 }
 
+/* A step takes its place in the queue once what it depends on is done, so that a chain of steps needs one place. */
 static int own_submit(st_queue *queue, const st_step *step, st_event *const *deps, size_t n_deps, st_event *done,
                       stretto_error *err) {
     own_queue *q = (own_queue *)queue;
     own_unit *own = (own_unit *)queue->unit;
+    st_event_begin(done, queue->unit);
+    stretto_error problem = {0};
+    int code = wait_for(deps, n_deps, &problem);
+    if (code) {
+        done->start_ns = done->end_ns = st_now_ns();
+        st_event_complete(done, code, &problem, step->name);
+        return STRETTO_OK;
+    }
     stretto_job *job = job_take(q);
     if (!job)
         return st_fail(err, STRETTO_E_UNIT, "%s: the queue is full: %u submissions are pending", own->info.name,
                        own->info.max_pending);
-    st_event_begin(done, queue->unit);
     job->done = done;
     job->inner = step;
-    stretto_error problem = {0};
-    int code = wait_for(deps, n_deps, &problem);
-    if (code) {
-        uint64_t now = st_now_ns();
-        job_end(job, now, now, code, &problem);
-        return STRETTO_OK;
-    }
     code = own->ops.submit(own->device, q->handle, job_step(job, step), job, &problem);
     if (!code) return STRETTO_OK;
     job_give_back(job);

@@ -68,6 +68,17 @@ static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_
     }
 }
 
+static double longest_stage(const st_costs *costs, const st_schedule *s, enum st_work work, uint32_t tokens) {
+    double longest = 0, stage = 0;
+    for (uint32_t i = 0; i < s->n_chunks; i++) {
+        uint32_t unit = st_costs_unit(costs, s->units[s->chunks[i].unit]);
+        if (i > 0 && s->chunks[i].unit != s->chunks[i - 1].unit) stage = 0;
+        stage += st_cost_ns(costs, i, unit, work, tokens);
+        if (stage > longest) longest = stage;
+    }
+    return longest;
+}
+
 bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                         uint32_t tokens) {
     split s = {.longest = {0}};
@@ -80,6 +91,84 @@ bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t 
         uint32_t cut = s.cut[i][end];
         for (uint32_t c = cut; c < end; c++) out->chunks[c].unit = i;
         end = cut;
+    }
+    return true;
+}
+
+/* ---- splits in any order ---- */
+
+/* Of each set of the units, a bit each: the longest stage of the first so many chunks, negative where they cannot run
+ * there; the last of these units, and where it begins. */
+typedef struct cuts {
+    double ns[ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX]; /* of each chunk; negative: it cannot run there */
+    double longest[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
+    uint16_t cut[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
+    uint8_t last[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
+} cuts;
+
+/* Unit u is the last of the set. */
+static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u) {
+    uint32_t before = set & ~(1u << u);
+    for (uint32_t end = 1; end <= n_chunks; end++) {
+        double sum = 0, *least = &s->longest[set][end];
+        for (uint32_t cut = end; cut-- > 0 && s->ns[u][cut] >= 0;) {
+            sum += s->ns[u][cut];
+            double longest = s->longest[before][cut];
+            if (longest < 0) continue;
+            if (longest < sum) longest = sum;
+            if (*least >= 0 && *least <= longest) continue;
+            *least = longest;
+            s->cut[set][end] = (uint16_t)cut;
+            s->last[set][end] = (uint8_t)u;
+        }
+    }
+}
+
+static void cuts_find(cuts *s, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                      uint32_t tokens) {
+    for (uint32_t u = 0; u < n; u++)
+        for (uint32_t c = 0; c < costs->n_chunks; c++)
+            s->ns[u][c] = can_run(costs, c, units[u])
+                              ? st_cost_ns(costs, c, units[u], work, tokens) + costs->units[units[u]].dispatch_ns
+                              : -1;
+    for (uint32_t set = 0; set < 1u << n; set++) {
+        s->longest[set][0] = set == 0 ? 0 : -1;
+        for (uint32_t end = 1; end <= costs->n_chunks; end++) s->longest[set][end] = -1;
+        for (uint32_t u = n; u-- > 0;)
+            if (set >> u & 1) cuts_extend(s, costs->n_chunks, set, u);
+    }
+}
+
+/* Of two orders. */
+static bool cut_both_ways(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                          uint32_t tokens) {
+    uint32_t back[ST_PLAN_UNITS_MAX];
+    st_schedule other;
+    if (n > ST_PLAN_UNITS_MAX) return false;
+    for (uint32_t i = 0; i < n; i++) back[i] = units[n - 1 - i];
+    bool good = st_candidate_split(out, costs, units, n, work, tokens);
+    if (!st_candidate_split(&other, costs, back, n, work, tokens)) return good;
+    if (!good || longest_stage(costs, &other, work, tokens) < longest_stage(costs, out, work, tokens)) *out = other;
+    return true;
+}
+
+bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                      uint32_t tokens) {
+    if (n > ST_CANDIDATE_ORDERED) return cut_both_ways(out, costs, units, n, work, tokens);
+    cuts s;
+    uint32_t set = (1u << n) - 1, end = costs->n_chunks, place[ST_PLAN_CHUNKS_MAX];
+    cuts_find(&s, costs, units, n, work, tokens);
+    if (n == 0 || s.longest[set][end] < 0) return false;
+    while (end > 0) {
+        uint32_t last = s.last[set][end], cut = s.cut[set][end];
+        for (uint32_t c = cut; c < end; c++) place[c] = last;
+        set &= ~(1u << last);
+        end = cut;
+    }
+    begin(out, costs, ST_SCHEDULE_PLACED, 1);
+    for (uint32_t c = 0; c < costs->n_chunks; c++) {
+        if (c == 0 || place[c] != place[c - 1]) add_unit(out, costs, units[place[c]]);
+        out->chunks[c].unit = out->n_units - 1;
     }
     return true;
 }

@@ -63,25 +63,6 @@ static void find_some_sets(const chooser *c, unit_sets *sets) {
 
 /* ---- the kinds ---- */
 
-static void reversed(unit_set *set) {
-    for (uint32_t i = 0; i < set->n / 2; i++) {
-        uint32_t other = set->n - 1 - i, unit = set->units[i];
-        set->units[i] = set->units[other];
-        set->units[other] = unit;
-    }
-}
-
-static double longest_stage(const chooser *c, const st_schedule *s, enum st_work work, uint32_t tokens) {
-    double longest = 0, stage = 0;
-    for (uint32_t i = 0; i < s->n_chunks; i++) {
-        uint32_t unit = st_costs_unit(c->costs, s->units[s->chunks[i].unit]);
-        if (i > 0 && s->chunks[i].unit != s->chunks[i - 1].unit) stage = 0;
-        stage += st_cost_ns(c->costs, i, unit, work, tokens);
-        if (stage > longest) longest = stage;
-    }
-    return longest;
-}
-
 /* Places of chunks, for several streams. What lets micro-batches follow each other lets calls of fewer streams do so,
  * too, and where a call has several that may cost more than it gains. */
 static void add_staged(chooser *c, const st_schedule *places, uint32_t batch) {
@@ -93,16 +74,8 @@ static void add_staged(chooser *c, const st_schedule *places, uint32_t batch) {
     chooser_add_new(c, &s);
 }
 
-/* The better of the two orders. */
-static bool split_both_ways(const chooser *c, const unit_set *set, enum st_work work, uint32_t tokens,
-                            st_schedule *out) {
-    unit_set back = *set;
-    st_schedule other;
-    reversed(&back);
-    bool good = st_candidate_split(out, c->costs, set->units, set->n, work, tokens);
-    if (!st_candidate_split(&other, c->costs, back.units, back.n, work, tokens)) return good;
-    if (!good || longest_stage(c, &other, work, tokens) < longest_stage(c, out, work, tokens)) *out = other;
-    return true;
+static bool cut(const chooser *c, const unit_set *set, enum st_work work, uint32_t tokens, st_schedule *out) {
+    return st_candidate_cut(out, c->costs, set->units, set->n, work, tokens);
 }
 
 static void add_single_units(chooser *c) {
@@ -130,19 +103,19 @@ static void add_no_split(chooser *c, const unit_set *set, const st_schedule *s) 
 static void add_splits(chooser *c, const unit_set *set) {
     st_schedule s;
     uint32_t k = c->workload->streams, batch = (k + set->n - 1) / set->n;
-    if (split_both_ways(c, set, ST_WORK_DECODE, 1, &s)) {
+    if (cut(c, set, ST_WORK_DECODE, 1, &s)) {
         chooser_add(c, &s);
     } else if (set->n <= c->costs->n_chunks) {
         st_candidate_one(&s, c->costs, set->units[0]);
         add_no_split(c, set, &s);
     }
-    if (split_both_ways(c, set, ST_WORK_PREFILL, 64, &s)) {
+    if (cut(c, set, ST_WORK_PREFILL, 64, &s)) {
         s.pipelined = true;
         chooser_add(c, &s);
     }
     if (k < 2) return;
-    if (split_both_ways(c, set, ST_WORK_DECODE, 1, &s)) add_staged(c, &s, 1);
-    if (batch > 1 && split_both_ways(c, set, ST_WORK_DECODE, batch, &s)) add_staged(c, &s, batch);
+    if (cut(c, set, ST_WORK_DECODE, 1, &s)) add_staged(c, &s, 1);
+    if (batch > 1 && cut(c, set, ST_WORK_DECODE, batch, &s)) add_staged(c, &s, batch);
 }
 
 /* Each chunk where the chain of one stream, or a prompt, is over soonest: of units that are good at different chunks,

@@ -191,6 +191,7 @@ typedef struct probe_reader {
     size_t n_alone;
     char chunk_names[ST_PLAN_CHUNKS_MAX][ST_PLAN_NAME], unit_names[ST_PLAN_UNITS_MAX][ST_PLAN_NAME];
     names chunks, units;
+    uint32_t threads[ST_PLAN_UNITS_MAX]; /* of each of units; 0: unknown */
 } probe_reader;
 
 static void read_rows(probe_reader *r, const st_json_value *top) {
@@ -236,6 +237,20 @@ static int note_alone(st_costs *costs, const probe_cost *cost, stretto_error *er
                    cost->chunk, cost->unit);
 }
 
+/* How many threads each unit had. Names that no row or cost has are passed over. */
+static void read_threads(probe_reader *r, const st_json_value *top) {
+    st_json_value list = st_json_maybe(&r->in, top, "units", JSON_ARRAY);
+    size_t n = st_json_size(&r->in, &list, ROWS_MAX);
+    for (size_t i = 0; i < n && !r->in.code; i++) {
+        st_json_value item = st_json_item(&r->in, &list, i, JSON_OBJECT);
+        char name[ST_PLAN_NAME];
+        st_json_string(&r->in, &item, "name", name, sizeof name);
+        uint32_t threads = (uint32_t)st_json_integer(&r->in, &item, "threads", 0, UINT16_MAX);
+        for (uint32_t u = 0; u < r->units.n; u++)
+            if (strcmp(r->units.list[u], name) == 0) r->threads[u] = threads;
+    }
+}
+
 static int make_table(probe_reader *r, stretto_error *err) {
     st_costs *costs = r->costs;
     int code = st_costs_create(costs, r->chunks.n, r->units.n, err);
@@ -248,6 +263,7 @@ static int make_table(probe_reader *r, stretto_error *err) {
     for (uint32_t u = 0; u < r->units.n; u++) {
         snprintf(costs->units[u].name, ST_PLAN_NAME, "%s", r->units.list[u]);
         cores_of_name(&costs->units[u]);
+        costs->units[u].n_threads = r->threads[u];
         if (costs->units[u].n_cores) costs->units[u].memory = 0;
     }
     for (size_t i = 0; i < r->n_alone && !code; i++) code = note_alone(costs, &r->alone[i], err);
@@ -271,6 +287,7 @@ int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_
     read_rows(r, &top);
     if (!r->in.code) read_alone(r, &top);
     if (!r->in.code) fill_gaps(&r->chunks);
+    read_threads(r, &top);
     char title[sizeof costs->title] = "";
     if (st_json_has(&top, "title")) st_json_string(&r->in, &top, "title", title, sizeof title);
     uint64_t memory = 0;

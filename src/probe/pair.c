@@ -85,9 +85,17 @@ static int time_batched(st_pair *pair, st_sample *sample, stretto_error *err) {
     return code;
 }
 
+/* The second is submitted when the first has ended where the queue holds one only. */
+static bool queue_holds_two(const st_pair *pair) {
+    st_unit_info info;
+    st_unit_info_get(pair->setup->units[pair->job->unit[0]], &info);
+    return info.max_pending > 1;
+}
+
 static int time_queued(st_pair *pair, st_sample *sample, stretto_error *err) {
     uint64_t begin = st_clock_now(&pair->setup->clock);
     int first = st_submit(pair->queue[0], pair->step[0], NULL, 0, &pair->done[0], err);
+    if (first == STRETTO_OK && !queue_holds_two(pair)) first = st_event_wait(&pair->done[0], err);
     if (first != STRETTO_OK) return first;
     stretto_error second_error;
     int second = st_submit(pair->queue[0], pair->step[1], NULL, 0, &pair->done[1], &second_error);

@@ -42,7 +42,7 @@ static void one_device_serialises(void **state) {
     device d;
     stretto_error err = {0};
     stretto_probe_result r;
-    stretto_unit *unit = device_open(&d, "test:0", 0);
+    stretto_unit *unit = device_open(&d, "test:0", 1); /* a queue need not hold both */
     stretto_step a = sleep_step("a", &nap), b = sleep_step("b", &nap);
     stretto_probe_side sides[2] = {{&a, unit}, {&b, unit}};
     stretto_probe_options options = {.rounds = 10};

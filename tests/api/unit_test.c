@@ -241,6 +241,34 @@ static void chunks_run_on_own_units_and_give_the_same(void **state) {
     stretto_model_close(model);
 }
 
+/* However few submissions a queue holds: each chunk waits for the one before anyway. */
+static void a_queue_of_one_place_is_enough_for_a_chain(void **state) {
+    (void)state;
+    static const int32_t ids[] = {1, 100, 200, 300, 400, 7, 8, 9};
+    device d[2];
+    stretto_error err = {0};
+    stretto_model *model = open_model(GOLDEN("tiny-gemma4-F32.gguf"));
+    stretto_unit *units[3] = {device_open(&d[0], "test:0", 1), NULL, device_open(&d[1], "test:1", 1)};
+    must(stretto_unit_open_cpu(&units[1], "cpu:0", NULL, &err), &err);
+    stretto_model_info info;
+    stretto_model_info_get(model, &info);
+    char chunks[16];
+    snprintf(chunks, sizeof chunks, "%u", info.n_layers);
+    stretto_chain_options options = {.chunks = chunks, .units = units, .n_units = 3};
+    stretto_chain *chain = NULL;
+    must(stretto_chain_open(&chain, model, &options, &err), &err);
+    assert_true(stretto_chain_n_chunks(chain) > 3); /* two at least on the first device */
+    for (int i = 0; i < 50; i++) {
+        must(stretto_chain_append(chain, ids, 8, NULL, NULL, &err), &err);
+        stretto_chain_reset(chain);
+    }
+    stretto_chain_close(chain);
+    for (int i = 0; i < 3; i++) stretto_unit_close(units[i]);
+    device_free(&d[0]);
+    device_free(&d[1]);
+    stretto_model_close(model);
+}
+
 static void a_chunk_needs_shared_memory(void **state) {
     (void)state;
     device d = {0};
@@ -274,6 +302,7 @@ int main(void) {
         cmocka_unit_test(a_queue_that_cannot_be_opened_is_named),
         cmocka_unit_test(nonsense_units_are_refused),
         cmocka_unit_test(chunks_run_on_own_units_and_give_the_same),
+        cmocka_unit_test(a_queue_of_one_place_is_enough_for_a_chain),
         cmocka_unit_test(a_chunk_needs_shared_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

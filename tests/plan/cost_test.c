@@ -258,7 +258,8 @@ static void a_probe_is_a_table_of_what_it_measured(void **state) {
 }
 
 static const char whole_probe[] =
-    "{\"schema\": \"stretto-probe/1\", \"pairs\": ["
+    "{\"schema\": \"stretto-probe/1\", \"units\": [{\"name\": \"cpu:1\", \"threads\": 3}, {\"name\": \"x\","
+    "  \"threads\": 2}], \"pairs\": ["
     " {\"a\": \"1\", \"b\": \"3\", \"arrangement\": \"two-units\", \"unit_a\": \"cpu:0\", \"unit_b\": \"cpu:1\","
     "  \"solo_a_ns\": 100, \"solo_b_ns\": 60, \"slowdown_a\": 1.4, \"slowdown_b\": 2.0, \"bytes_a\": 3}], \"costs\": ["
     " {\"chunk\": \"1\", \"unit\": \"cpu:0\", \"work\": \"decode\", \"tokens\": 1, \"ns\": 170, \"weight_bytes\": 400,"
@@ -274,6 +275,8 @@ static void a_probe_with_costs_of_the_whole_chain_has_no_gaps(void **state) {
     assert_int_equal(st_costs_parse_probe(&costs, whole_probe, sizeof whole_probe - 1, &err), STRETTO_OK);
     assert_int_equal(costs.n_chunks, 3);
     assert_int_equal(costs.n_units, 2);
+    assert_int_equal(costs.units[0].n_threads, 0); /* unknown */
+    assert_int_equal(costs.units[1].n_threads, 3);
     assert_float_equal(st_cost_ns(&costs, 0, 0, ST_WORK_DECODE, 1), 170, 1e-9); /* not the pair's 100 */
     assert_float_equal(st_cost_ns(&costs, 1, 0, ST_WORK_DECODE, 1), 80, 1e-9);
     assert_float_equal(st_cost_ns(&costs, 1, 0, ST_WORK_PREFILL, 16), 800, 1e-9);

@@ -65,6 +65,59 @@ static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
     return s;
 }
 
+/* The longest stage of chunks from `first` on, on units of which those of `used` have their chunks, tried out: any
+ * order, any cuts, a chunk for each. */
+static double shortest(const st_costs *costs, uint32_t first, unsigned used) {
+    double best = used + 1 == 1u << costs->n_units && first == costs->n_chunks ? 0 : INFINITY;
+    for (uint32_t u = 0; u < costs->n_units; u++) {
+        if (used >> u & 1) continue;
+        double stage = 0;
+        for (uint32_t c = first; c < costs->n_chunks && st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0; c++) {
+            stage += st_cost_ns(costs, c, u, ST_WORK_DECODE, 1) + costs->units[u].dispatch_ns;
+            best = fmin(best, fmax(stage, shortest(costs, c + 1, used | 1u << u)));
+        }
+    }
+    return best;
+}
+
+static double longest_of(const st_costs *costs, const st_schedule *s) {
+    double stage[ST_PLAN_UNITS_MAX] = {0}, longest = 0;
+    assert_int_equal(st_schedule_stages(s), costs->n_units);
+    for (uint32_t c = 0; c < s->n_chunks; c++) {
+        uint32_t u = st_costs_unit(costs, s->units[s->chunks[c].unit]);
+        assert_true(st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0);
+        stage[u] += st_cost_ns(costs, c, u, ST_WORK_DECODE, 1) + costs->units[u].dispatch_ns;
+        longest = fmax(longest, stage[u]);
+    }
+    return longest;
+}
+
+static void no_cut_has_a_shorter_longest_stage(void **state) {
+    (void)state;
+    st_rng rng;
+    st_rng_seed(&rng, 23);
+    unsigned n_good = 0, n_none = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        st_costs costs;
+        st_schedule s;
+        uint32_t units[] = {0, 1, 2, 3};
+        random_table(&costs, &rng);
+        for (uint32_t u = 0; u < costs.n_units; u++) {
+            costs.units[u].dispatch_ns = between(&rng, 0, 20);
+            for (uint32_t c = 0; c < costs.n_chunks; c++)
+                if (st_rng_below(&rng, 5) == 0) st_costs_curve(&costs, c, u, ST_WORK_DECODE)->n = 0;
+        }
+        double least = shortest(&costs, 0, 0);
+        bool good = st_candidate_cut(&s, &costs, units, costs.n_units, ST_WORK_DECODE, 1);
+        assert_int_equal(good, least < INFINITY);
+        if (good) assert_true(fabs(longest_of(&costs, &s) - least) <= 1e-9 * least);
+        n_good += good;
+        n_none += !good;
+        st_costs_free(&costs);
+    }
+    assert_true(n_good > ROUNDS / 4 && n_none > ROUNDS / 10);
+}
+
 static st_sim_result run(const st_costs *costs, const st_schedule *s, const st_workload *workload, double slowdown) {
     st_sim_options options = {.slowdown = slowdown, .seed = 7, .record = true};
     st_sim_result out;
@@ -231,6 +284,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold_and_contention_never_helps),
         cmocka_unit_test(events_do_not_overlap),
+        cmocka_unit_test(no_cut_has_a_shorter_longest_stage),
         cmocka_unit_test(slowdowns_of_chunks_are_those_of_their_units),
         cmocka_unit_test(a_large_schedule_takes_less_than_a_second),
     };

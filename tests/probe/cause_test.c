@@ -3,6 +3,7 @@
 #include "probe/rounds.h"
 #include "probe/verdict.h"
 #include "rig.h"
+#include "stretto/probe.h"
 
 static const st_mock_unit_options fifo = {.name = "mock:0"};
 static const st_mock_unit_options sliced = {.name = "mock:0", .kind = ST_MOCK_TIME_SLICED};
@@ -309,8 +310,16 @@ static void an_alternating_loser_is_seen(void **state) {
     assert_int_equal(row.classes[ST_CLASS_A_FIRST], 5);
 }
 
+/* Programs compare it with what they know: it must not be cut. */
+static void every_cause_fits_into_a_public_result(void **state) {
+    (void)state;
+    for (unsigned cause = 0; cause < ST_CAUSE_COUNT; cause++)
+        assert_true(strlen(st_cause_name(cause)) < sizeof((stretto_probe_result *)0)->cause);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cause_fits_into_a_public_result),
         cmocka_unit_test(exact_devices_have_their_causes),
         cmocka_unit_test(a_rough_queue_is_a_queue),
         cmocka_unit_test(a_memory_that_one_alone_exhausts_is_no_time_sliced_engine),
