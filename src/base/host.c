@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -109,6 +110,18 @@ static void read_governor(st_host *host, const char *root) {
     st_buf_free(&text);
 }
 
+static uint64_t memory_within(const st_cgroup *group) {
+    uint64_t total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return group->memory_bytes < total ? group->memory_bytes : total;
+}
+
+uint64_t st_host_memory_most(const char *root) {
+    st_cgroup group;
+    struct sysinfo info;
+    st_cgroup_read(&group, root);
+    return memory_within(&group) + (sysinfo(&info) == 0 ? (uint64_t)info.totalswap * info.mem_unit : 0);
+}
+
 static void read_limits(st_host *host, const char *root) {
     st_cgroup group;
     st_cgroup_read(&group, root);
@@ -117,8 +130,7 @@ static void read_limits(st_host *host, const char *root) {
     /* The small amount forgives a quota that is a whole number but for rounding. */
     if (group.quota_cpus > 0 && ceil(group.quota_cpus - 1e-6) < host->n_cores)
         host->max_threads = (unsigned)fmax(1, ceil(group.quota_cpus - 1e-6));
-    uint64_t total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    host->memory_bytes = group.memory_bytes < total ? group.memory_bytes : total;
+    host->memory_bytes = memory_within(&group);
 }
 
 int st_host_read(st_host *host, const char *root, stretto_error *err) {

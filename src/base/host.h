@@ -41,6 +41,9 @@ typedef struct st_host {
 int st_host_read(st_host *host, const char *root, stretto_error *err);
 void st_host_free(st_host *host);
 
+/* What this process can come to hold: memory, limited by the cgroup, and swap. Root as above. */
+uint64_t st_host_memory_most(const char *root);
+
 /* Load average over one minute, or -1. */
 double st_host_load(void);
 

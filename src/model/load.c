@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/host.h"
 #include "base/utf8.h"
+#include "gguf/message.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -89,6 +91,17 @@ static int bind_whole(st_model *m, st_binder *bind, stretto_error *err) {
     return code;
 }
 
+static int check_room(const st_binder *bind, uint64_t memory, stretto_error *err) {
+    uint64_t most = memory ? memory : st_host_memory_most("");
+    if (bind->region_bytes <= most) return STRETTO_OK;
+    int code =
+        st_fail(err, STRETTO_E_MEMORY,
+                "the weights take %s of memory, but all that this process may have here is %s (the machine's, or "
+                "its control group's limit)",
+                ST_BYTES(bind->region_bytes), ST_BYTES(most));
+    return err ? st_fail_in_file(err, bind->gguf->path) : code;
+}
+
 static int load(st_model *m, st_binder *bind, const st_model_options *options, stretto_error *err) {
     int code = st_gguf_require_whole(bind->gguf, err);
     if (!code) code = find_arch(m, err);
@@ -98,6 +111,7 @@ static int load(st_model *m, st_binder *bind, const st_model_options *options, s
     if (!code) code = bind_whole(m, bind, err);
     for (uint32_t i = 0; i < m->n_layers && !code; i++) code = bind_layer(m, bind, i, err);
     if (!code) code = st_bind_rest(bind, err);
+    if (!code && !options->shapes_only) code = check_room(bind, options->memory, err);
     if (!code && !options->shapes_only) code = st_bind_pack(bind, options->pool, err);
     return code;
 }

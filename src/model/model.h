@@ -86,12 +86,14 @@ typedef struct st_model_options {
     const st_kern *kern;
     st_pool *pool;    /* packs in parallel; NULL: the calling thread alone */
     bool shapes_only; /* bind and check shapes, pack nothing: matrices have no data */
+    uint64_t memory;  /* bytes that weights may take; 0: st_host_memory_most */
     const st_log *log;
 } st_model_options;
 
 /* Binds and packs. STRETTO_E_INPUT with tensor, expected and found shapes; an unknown architecture lists those
  * supported; a type without kernels is named with its tensor, and a
- * part of a model is told by its number. On failure *out is NULL. */
+ * part of a model is told by its number. STRETTO_E_MEMORY also when the packed weights are more than there is room for:
+ * the system would end the process while they are packed. On failure *out is NULL. */
 int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *options, stretto_error *err);
 void st_model_free(st_model *model); /* NULL is fine */
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -221,6 +222,9 @@ static void quota_limits_threads(void **state) {
         assert_string_equal(host.governor, "powersave");
         st_host_free(&host);
     }
+    struct sysinfo info;
+    assert_int_equal(sysinfo(&info), 0);
+    assert_int_equal(st_host_memory_most(*state), 123456789 + (uint64_t)info.totalswap * info.mem_unit);
     unsetenv("HWLOC_SYNTHETIC");
 }
 

@@ -219,6 +219,27 @@ static void spare_tensors_warn(void **state) {
     st_gguf_close(g);
 }
 
+/* The system ends a process that packs more than there is room for, without a word. */
+static void more_weights_than_memory(void **state) {
+    (void)state;
+    st_gguf *g = open_golden("tiny-llama-F32");
+    stretto_error err = {0};
+    st_model *m = NULL;
+    st_model_options options = {.memory = 100000};
+    assert_int_equal(st_kern_select(&options.kern, NULL, &err), 0);
+    assert_int_equal(st_model_load(&m, g, &options, &err), STRETTO_E_MEMORY);
+    assert_null(m);
+    assert_non_null(strstr(err.text, "tiny-llama-F32.gguf: the weights take "));
+    assert_non_null(strstr(err.text, "100,000 bytes"));
+    options.shapes_only = true; /* takes no memory to speak of */
+    assert_int_equal(st_model_load(&m, g, &options, &err), 0);
+    st_model_free(m);
+    options = (st_model_options){.kern = options.kern, .memory = 100000000};
+    assert_int_equal(st_model_load(&m, g, &options, &err), 0);
+    st_model_free(m);
+    st_gguf_close(g);
+}
+
 /* NaN in row `first` of the head, and in row `others` of every other matrix, of a file in memory. */
 static void spoil(const st_gguf *g, uint32_t first, uint32_t others) {
     for (size_t i = 0; i < g->n_tensors; i++) {
@@ -267,6 +288,7 @@ int main(void) {
         cmocka_unit_test(weights_that_are_no_numbers),
         cmocka_unit_test(types_without_kernels),
         cmocka_unit_test(loads),
+        cmocka_unit_test(more_weights_than_memory),
         cmocka_unit_test(the_first_of_many_is_named),
         cmocka_unit_test(token_count_warns),
         cmocka_unit_test(spare_tensors_warn),
