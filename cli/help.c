@@ -135,8 +135,9 @@ void cli_help_all(st_buf *out) {
                      "  stretto probe -m smollm2                do two chunks overlap, and why?\n"
                      "  stretto run -m smollm2 --chat -p \"hi\"   a model answers\n"
                      "  stretto inspect model.gguf              what is in the file\n\n"
-                     "A model is a GGUF file, or a name that scripts/get-model knows (smollm2,\n"
-                     "gemma3-270m) once fetched. A file argument - is standard input. Results go to\n"
+                     "A model is a GGUF file, a name that scripts/get-model knows (smollm2,\n"
+                     "gemma3-270m) once fetched, or the name of a file in the folder STRETTO_MODELS,\n"
+                     "with or without .gguf. A file argument - is standard input. Results go to\n"
                      "standard output, everything else to standard error.\n\n"
                      "exit status: 0 done, 1 failed, 2 wrong usage, 3 input refused, 130 interrupted\n");
 }

@@ -4,10 +4,15 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "input.h"
+#include "number.h"
+#include "resolve.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define JOB_MAX (1 << 20) /* bytes: a job is written by hand */
 #define KEY_MAX 64
@@ -205,10 +210,19 @@ static void check_head(cli_job *job, const cli_command *command) {
         st_json_fail(&job->in, &job->top, "this is a job for stretto %s, not for stretto %s", word, command->name);
 }
 
+/* No file, but a name that -m would find. */
+static bool is_model_name(const char *path) {
+    char file[PATH_MAX];
+    stretto_error none;
+    return access(path, F_OK) != 0 && cli_resolve_model(path, file, sizeof file, &none) == STRETTO_OK;
+}
+
 int cli_job_read(cli_job *job, const cli *cx, const cli_command *command, const char *path, stretto_error *err) {
     st_buf text = {0};
     *job = (cli_job){0};
     int rc = cli_read_file(cx, path, &text, err);
+    if (rc == STRETTO_E_IO && is_model_name(path))
+        rc = st_fail(err, STRETTO_E_USAGE, "%.*s is a model, not a job: -m %.*s", ST_CUT(path, 200), ST_CUT(path, 200));
     if (!rc && text.len >= 4 && memcmp(text.data, "GGUF", 4) == 0)
         rc = st_fail(err, STRETTO_E_INPUT, "%.*s is a model, not a job: -m %.*s", ST_CUT(path, 200), ST_CUT(path, 200));
     if (!rc && text.len > JOB_MAX)
@@ -247,6 +261,16 @@ void cli_job_free(cli_job *job) {
 
 /* ---- writing ---- */
 
+/* "10" and "10s" as the number that they are; anything else as it is. */
+static json_t *number_of_text(const char *text) {
+    const char *end = text;
+    double value;
+    if (!cli_number_real(&end, &value) || !isfinite(value)) return st_json_text(text);
+    if (*end == 's') end++;
+    if (*end) return st_json_text(text);
+    return value == floor(value) && value >= 0 && value < 1e15 ? st_json_count((uint64_t)value) : st_json_real(value);
+}
+
 /* The value of an option, NULL when memory is out; *absent: it has none to speak of. */
 static json_t *option_value(const cli_option *o, const void *options, bool *absent) {
     const char *field = (const char *)options + o->at;
@@ -273,6 +297,7 @@ static json_t *option_value(const cli_option *o, const void *options, bool *abse
     default: {
         const char *text = *(const char *const *)(const void *)field;
         *absent = !text;
+        if (text && o->shape == CLI_SHAPE_NUMBER) return number_of_text(text);
         return text ? st_json_text(text) : NULL;
     }
     }

@@ -134,8 +134,13 @@ static int dispatch(cli *cx, stretto_error *err) {
         return st_fail(err, STRETTO_E_USAGE, "no command given");
     }
     if (is_one_of(word, "--help", "-h")) {
+        const cli_command *about = cx->argc > 2 ? cli_command_find(cx->argv[2]) : NULL;
         st_buf text = {0};
-        cli_help_all(&text);
+        if (cx->argc > 2 && !about) return cli_command_unknown(cx->argv[2], err);
+        if (about)
+            cli_help_command(&text, about);
+        else
+            cli_help_all(&text);
         return print_text(cx, &text, err);
     }
     if (is_one_of(word, "--version", "-V")) {

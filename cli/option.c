@@ -292,13 +292,27 @@ static bool already_given(const cli_option *operand, const void *options) {
            *(const char *const *)(const void *)((const char *)options + operand->at) != NULL;
 }
 
+/* A word that no operand is for: what people mean by it most of the time. */
+static int stray(const cli_command *command, const char *word, const void *options, stretto_error *err) {
+    const cli_option *model = NULL, *prompt = NULL;
+    for (const cli_option *o = command->options; o->name; o++) {
+        if (o->kind == CLI_MODEL && strcmp(o->name, "model") == 0) model = o;
+        if (o->kind == CLI_TEXT && strcmp(o->name, "prompt") == 0) prompt = o;
+    }
+    if (model && !already_given(model, options))
+        return st_fail(err, STRETTO_E_USAGE, "%s takes its model as an option: -m '%.*s'", command->name,
+                       ST_CUT(word, 80));
+    if (prompt)
+        return st_fail(err, STRETTO_E_USAGE, "%s takes its text as an option: -p '%.*s'", command->name,
+                       ST_CUT(word, 80));
+    return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.*s\"; stretto %s --help", command->name,
+                   ST_CUT(word, 80), command->name);
+}
+
 static int set_operands(const cli_command *command, int argc, char **argv, void *options, stretto_error *err) {
     const cli_option *operand = command->operands;
     for (int i = optind; i < argc; i++, operand++) {
-        if (!operand || !operand->name) {
-            return st_fail(err, STRETTO_E_USAGE, "%s does not know what to do with \"%.*s\"; stretto %s --help",
-                           command->name, ST_CUT(argv[i], 80), command->name);
-        }
+        if (!operand || !operand->name) return stray(command, argv[i], options, err);
         if (already_given(operand, options)) {
             return st_fail(err, STRETTO_E_USAGE, "%s is given twice: as an option, and as \"%.*s\"", operand->name,
                            ST_CUT(argv[i], 80));

@@ -19,7 +19,7 @@ const cli_known_model cli_known_models[] = {
     {NULL, NULL},
 };
 
-/* Where the search stands: folders tried so far, for the message when all fail. */
+/* Where the search stands. */
 typedef struct search {
     const char *file;
     char *out;
@@ -54,14 +54,20 @@ static bool try_user_data(search *s) {
     return home && *home && try_folder(s, home, "/.local/share/stretto/models");
 }
 
-static int find_known(const cli_known_model *known, char *out, size_t size, stretto_error *err) {
-    search s = {.file = known->file, .out = out, .size = size};
-    if (try_environment(&s) || try_folder(&s, ".", "/models") || try_beside_program(&s) || try_user_data(&s))
-        return STRETTO_OK;
-    return st_fail(err, STRETTO_E_IO,
-                   "model %s is not here yet (no %s in $STRETTO_MODELS, ./models or the project's models folder); "
-                   "scripts/get-model %s fetches it",
-                   known->name, known->file, known->name);
+#define FOLDERS "$STRETTO_MODELS, ./models, the project's models folder or ~/.local/share/stretto/models"
+
+static bool try_folders(const char *file, char *out, size_t size) {
+    search s = {.file = file, .out = out, .size = size};
+    return try_environment(&s) || try_folder(&s, ".", "/models") || try_beside_program(&s) || try_user_data(&s);
+}
+
+/* A file of a models folder by its name, which may lack the ending. */
+static bool try_name(const char *model, char *out, size_t size) {
+    char file[NAME_MAX + 8];
+    if (strchr(model, '/') || strlen(model) > NAME_MAX) return false;
+    if (try_folders(model, out, size)) return true;
+    snprintf(file, sizeof file, "%s.gguf", model);
+    return try_folders(file, out, size);
 }
 
 static int not_found(const char *model, int reason, stretto_error *err) {
@@ -69,13 +75,13 @@ static int not_found(const char *model, int reason, stretto_error *err) {
     size_t n = 0;
     for (const cli_known_model *m = cli_known_models; m->name; m++) names[n++] = m->name;
     names[n] = NULL;
-    if (reason == ENOENT && !strchr(model, '/') && !strstr(model, ".gguf")) {
-        const char *near = st_nearest(model, names);
-        if (near) return st_fail(err, STRETTO_E_IO, "no model %.*s; did you mean %s?", ST_CUT(model, 200), near);
-        return st_fail(err, STRETTO_E_IO, "no model %.*s: neither a file nor a known name (smollm2, gemma3-270m)",
-                       ST_CUT(model, 200));
-    }
-    return st_fail(err, STRETTO_E_IO, "cannot open model %.*s: %s", ST_CUT(model, 300), strerror(reason));
+    if (reason != ENOENT || strchr(model, '/'))
+        return st_fail(err, STRETTO_E_IO, "cannot open model %.*s: %s", ST_CUT(model, 300), strerror(reason));
+    const char *near = strstr(model, ".gguf") ? NULL : st_nearest(model, names);
+    if (near) return st_fail(err, STRETTO_E_IO, "no model %.*s; did you mean %s?", ST_CUT(model, 200), near);
+    return st_fail(err, STRETTO_E_IO,
+                   "no model %.*s: no such file here or in " FOLDERS ", and no known name (smollm2, gemma3-270m)",
+                   ST_CUT(model, 200));
 }
 
 int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *err) {
@@ -89,7 +95,11 @@ int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *
     }
     int reason = errno;
     for (const cli_known_model *m = cli_known_models; m->name; m++) {
-        if (strcmp(m->name, model) == 0) return find_known(m, out, size, err);
+        if (strcmp(m->name, model) != 0) continue;
+        if (try_folders(m->file, out, size)) return STRETTO_OK;
+        return st_fail(err, STRETTO_E_IO,
+                       "model %s is not here yet (no %s in " FOLDERS "); scripts/get-model %s fetches it", m->name,
+                       m->file, m->name);
     }
-    return not_found(model, reason, err);
+    return try_name(model, out, size) ? STRETTO_OK : not_found(model, reason, err);
 }

@@ -121,12 +121,12 @@ static int find(contest *c, double goal, double loses, double wins, double *at) 
     return STRETTO_OK;
 }
 
-/* "12 %"; what would round to nothing is still something. */
-static void percent(char out[static 24], double part) {
+const char *st_percent_text(char out[static ST_PERCENT_TEXT], double part) {
     if (part < 0.005)
-        snprintf(out, 24, "less than 1 %%");
+        snprintf(out, ST_PERCENT_TEXT, "less than 1 %%");
     else
-        snprintf(out, 24, "%.0f %%", 100 * part);
+        snprintf(out, ST_PERCENT_TEXT, "%.0f %%", 100 * part);
+    return out;
 }
 
 static void tell(st_break_even_result *out, const st_schedule *one, const st_schedule *two, double at_least) {
@@ -134,19 +134,19 @@ static void tell(st_break_even_result *out, const st_schedule *one, const st_sch
     st_schedule_title(&a, one);
     st_schedule_title(&b, two);
     const char *x = a.failed ? "one unit" : a.data, *y = b.failed ? "both units" : b.data;
-    char by[24];
+    char by[ST_PERCENT_TEXT];
     switch (out->answer) {
     case ST_BREAK_EVEN_AT:
         snprintf(out->reason, sizeof out->reason, "%.*s beats %.*s from an overlap factor of %.2f on", ST_CUT(y, 140),
                  ST_CUT(x, 110), out->overlap);
         break;
     case ST_BREAK_EVEN_NEVER:
-        percent(by, 1 - out->two_tokens_per_s / out->one_tokens_per_s);
+        st_percent_text(by, 1 - out->two_tokens_per_s / out->one_tokens_per_s);
         snprintf(out->reason, sizeof out->reason, "even with perfect overlap %.*s would be %s slower than %.*s",
                  ST_CUT(y, 140), by, ST_CUT(x, 100));
         break;
     default:
-        percent(by, at_least / out->one_tokens_per_s - 1);
+        st_percent_text(by, at_least / out->one_tokens_per_s - 1);
         snprintf(out->reason, sizeof out->reason, "%.*s is %s faster than %.*s even without any overlap",
                  ST_CUT(y, 140), by, ST_CUT(x, 100));
         break;

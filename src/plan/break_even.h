@@ -51,4 +51,8 @@ static inline double st_overlap_of_slowdown(double slowdown) {
     return 2 - slowdown;
 }
 
+/* "12 %"; of what would round to nothing, but is something, "less than 1 %". Returns out. */
+#define ST_PERCENT_TEXT 24
+const char *st_percent_text(char out[static ST_PERCENT_TEXT], double part);
+
 #endif

@@ -153,12 +153,13 @@ static void find_turn(chooser *c) {
         return;
     }
     const st_choice_row *at_most = together;
+    char longer[ST_PERCENT_TEXT];
     bool wins = most <= alone->score, always = overlapping_score(c, TURN_LEAST, &together) <= alone->score;
     out->measured = row_overlap(c, at_most);
     if (!wins) {
         snprintf(out->turn, sizeof out->turn,
-                 "no overlap factor would change that: even at 1 %.*s would take %.0f %% longer",
-                 ST_CUT(at_most->title, 140), 100 * (most / alone->score - 1));
+                 "no overlap factor would change that: even at 1 %.*s would take %s longer",
+                 ST_CUT(at_most->title, 140), st_percent_text(longer, most / alone->score - 1));
     } else if (always) {
         snprintf(out->turn, sizeof out->turn, "no overlap factor would change that: %.*s wins even at -1",
                  ST_CUT(together->title, 140));

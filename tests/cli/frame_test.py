@@ -118,6 +118,17 @@ class Usage(support.CommandTest):
         self.fails(USAGE, "-m", "x", says="command comes first")
         self.fails(USAGE, "help", "rnu", says="did you mean run?")
 
+    def test_a_word_without_its_option(self):
+        self.fails(USAGE, "run", "smollm2", "-p", "x", says="run takes its model as an option: -m 'smollm2'")
+        self.fails(USAGE, "run", "-m", LLAMA, "once upon", says="run takes its text as an option: -p 'once upon'")
+        self.fails(USAGE, "plan", "-m", LLAMA, "x", says='plan does not know what to do with "x"')
+
+    def test_help_of_a_command_either_way_round(self):
+        about = self.done("run", "--help")
+        self.assertEqual(self.done("--help", "run"), about)
+        self.assertEqual(self.done("-h", "run"), about)
+        self.fails(USAGE, "--help", "rnu", says="did you mean run?")
+
     def test_unknown_option_names_the_nearest(self):
         self.fails(USAGE, "run", "--promt", "x", says=["run", "--promt", "did you mean --prompt?"])
         self.fails(USAGE, "run", "--thread-count=2", says="--thread-count")
@@ -209,7 +220,8 @@ class Models(support.CommandTest):
         self.fails(FAILED, "inspect", "smollm2", says=["smollm2", "scripts/get-model smollm2"], **self.env)
         self.fails(FAILED, "inspect", "smolm2", says="did you mean smollm2?", **self.env)
         self.fails(FAILED, "inspect", "no/such.gguf", says=["no/such.gguf", "No such file"], **self.env)
-        self.fails(FAILED, "inspect", "frob", says=["frob", "known name"], **self.env)
+        self.fails(FAILED, "inspect", "frob", says=["frob", "known name", "$STRETTO_MODELS"], **self.env)
+        self.fails(FAILED, "inspect", "frob.gguf", says=["frob.gguf", "no such file here", "models"], **self.env)
         self.fails(FAILED, "inspect", self.folder.name, says=self.folder.name, **self.env)
 
     def check_found(self, folder, **env):
@@ -226,6 +238,16 @@ class Models(support.CommandTest):
         self.check_found(os.path.join(at, "models"), cwd="/")
         self.check_found(os.path.join(at, "data", "stretto", "models"), XDG_DATA_HOME=os.path.join(at, "data"))
         self.check_found(os.path.join(at, ".local", "share", "stretto", "models"))
+
+    def test_any_file_of_a_models_folder_goes_by_its_name(self):
+        mine = os.path.join(self.folder.name, "mine")
+        os.mkdir(mine)
+        shutil.copy(LLAMA, os.path.join(mine, "my-model.gguf"))
+        env = {**self.env, "STRETTO_MODELS": mine}
+        for name in ("my-model", "my-model.gguf"):
+            self.assertIn(b"architecture llama", self.done("inspect", name, **env))
+        self.fails(USAGE, "probe", "my-model", says="my-model is a model, not a job: -m my-model", **env)
+        self.fails(FAILED, "inspect", "../mine/my-model", says="No such file", **env)
 
     def test_a_file_of_that_name_wins(self):
         shutil.copy(LLAMA, os.path.join(self.folder.name, "smollm2"))

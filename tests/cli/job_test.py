@@ -99,11 +99,12 @@ class Job(support.CommandTest):
     def test_what_is_written_is_the_same_job(self):
         written = self.folder / "written.json"
         words = ["--pairs", "1,3 2,4", "--arrangement", "one-unit", "--rounds", "3", "--cache", "warm", "--seed", "5"]
-        words += ["--chunks", "4", "--precision", "0.125", "--kv-type", "f32", "--depth", "7"]
+        words += ["--chunks", "4", "--precision", "0.125", "--kv-type", "f32", "--depth", "7", "--budget", "60s"]
         first = self.done_json("probe", "-m", LLAMA, *words, "--write-job", written)
         job = json.loads(written.read_text(encoding="utf-8"))
         self.assertEqual(job["schema"], "stretto-job/1")
         self.assertEqual((job["model"], job["seed"], job["depth"], job["kv_type"]), (LLAMA, 5, 7, "f32"))
+        self.assertEqual(job["budget"], 60)  # seconds, a number as the others
         self.assertNotIn("write_job", job)
         again = self.folder / "again.json"
         second = self.done_json("probe", written, "--write-job", again)

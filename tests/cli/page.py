@@ -110,7 +110,7 @@ class BrowserTest(support.CommandTest):
         script = "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script></body>"
         source = re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
         copy.write_text(source.replace("</body>", script), encoding="utf-8")
-        for width in (390, 1280):
+        for width in (390, 720, 1000, 1280):
             text, _ = self.browse(copy, f"--window-size={width},900")
             content, inner = map(int, re.search(r"<title>(\d+) (\d+)</title>", text).groups())
             self.assertEqual(inner, width)

@@ -91,6 +91,14 @@ static void what_is_not_known_is_said(void **state) {
     st_costs_free(&costs);
 }
 
+static void a_difference_never_rounds_to_nothing(void **state) {
+    (void)state;
+    char text[ST_PERCENT_TEXT];
+    assert_string_equal(st_percent_text(text, 0.0004), "less than 1 %");
+    assert_string_equal(st_percent_text(text, 0.006), "1 %");
+    assert_string_equal(st_percent_text(text, 0.123), "12 %");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_is_impossible),
@@ -99,6 +107,7 @@ int main(void) {
         cmocka_unit_test(batching_moves_the_break_even),
         cmocka_unit_test(a_prompt_breaks_even_later_than_streams),
         cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(a_difference_never_rounds_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
