@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define POLL_MS 200
@@ -152,10 +153,18 @@ void cli_note(cli *cx, const char *fmt, ...) {
     funlockfile(stderr);
 }
 
+/* Columns that a line may have and stay one, so that it can be wiped: fewer on a narrow terminal. */
+static size_t progress_columns(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2 || size.ws_col > 80) return 79;
+    return size.ws_col - 1u;
+}
+
 void cli_progress(cli *cx, const char *fmt, ...) {
     if (!cx->progress) return;
     char line[160];
     uint64_t now = st_now_ns();
+    size_t most = progress_columns();
     va_list args;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
@@ -163,7 +172,7 @@ void cli_progress(cli *cx, const char *fmt, ...) {
     va_end(args);
     flockfile(stderr);
     if (!cx->progress_shown || now - cx->progress_ns >= PROGRESS_NS) {
-        fprintf(stderr, "\r\033[K%.*s", ST_CUT(line, 79));
+        fprintf(stderr, "\r\033[K%.*s", ST_CUT(line, most));
         fflush(stderr);
         cx->progress_shown = true;
         cx->progress_ns = now;

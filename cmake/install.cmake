@@ -5,6 +5,10 @@ if(TARGET stretto)
   install(TARGETS stretto RUNTIME COMPONENT command)
 endif()
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+# What README and the help texts point to, in the same folders, so that links hold.
+file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT command)
+install(FILES examples/decode.c examples/probe-job.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT command)
 
 if(TARGET st_api)
   get_target_property(api_type st_api TYPE)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The frame around the subcommands: help, errors, exit codes, output that goes nowhere, man pages, completions."""
 
+import fcntl
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 
 import support
 from support import DONE, FAILED, GOLDEN, LLAMA, PAGES, REFUSED, STRETTO, USAGE
@@ -332,9 +335,10 @@ class Terminal(support.CommandTest):
         except OSError as error:  # a bare root without devpts
             self.skipTest(f"no terminals here: {error}")
 
-    def on_terminal(self, *words, **env):
+    def on_terminal(self, *words, columns=0, **env):
         pid, fd = os.forkpty()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
             os.execve(STRETTO, [STRETTO, *words], support.environment(**{"TERM": "xterm", **env}))
         seen = b""
         while True:
@@ -365,6 +369,10 @@ class Terminal(support.CommandTest):
         told = [line for line in lines if re.match(r"probing 1 \|\| 3, one unit: round \d+ of about 40\b.*, \d+ s left$", line)]
         self.assertTrue(told, lines)
         self.assertNotIn("probing", shown)
+
+    def test_progress_is_one_line_of_a_narrow_terminal(self):
+        lines = self.on_terminal("audit", "-m", LLAMA, "-r", "3", columns=40).split("\r\x1b[K")[1:-1]
+        self.assertLess(max(map(len, lines)), 40, lines)  # "loading" has a long path behind it
 
     def test_no_progress_on_a_dumb_terminal(self):
         self.assertNotIn("\x1b", self.on_terminal("audit", "-m", LLAMA, "-r", "3", TERM="dumb"))
