@@ -88,7 +88,7 @@ static uint32_t first_seen(const st_layer *layer, uint32_t pos) {
 }
 
 /* What a row reads first of the keys of a KV head: the rest of its ring from the block of the first position on, as far
- * as it is seen. */
+ * as it is seen. Its values stand alike. */
 static st_ahead keys_seen(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t kv_head) {
     const st_kv *kv = f->batch->kv[row];
     const st_kv_layer *rings = kv->visible[layer->kv_layer];
@@ -100,9 +100,9 @@ static st_ahead keys_seen(const st_forward *f, const st_layer *layer, uint32_t r
 }
 
 /* Query heads first..first+count-1, which share a KV head, of n_rows consecutive tokens of one stream. After them come
- * those of KV head `next`, if there is such a head. */
+ * those of KV head `next`, if there is such a head; fetched: so it was said of these. */
 static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t n_rows, uint32_t first,
-                         uint32_t count, uint32_t next) {
+                         uint32_t count, bool fetched, uint32_t next) {
     const st_kv *kv = f->batch->kv[row];
     const st_kv_layer *rings = kv->visible[layer->kv_layer];
     uint32_t group = layer->n_heads / layer->n_kv_heads, head = first / group;
@@ -116,12 +116,16 @@ static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t ro
                       .head_dim = layer->head_dim,
                       .k = rings->k + head * rings->head_bytes,
                       .v = rings->v + head * rings->head_bytes,
-                      .next_k = next < layer->n_kv_heads ? keys_seen(f, layer, row, next).data : NULL,
+                      .fetched = fetched,
                       .capacity = rings->capacity,
                       .first = first_seen(layer, f->batch->pos[row]),
                       .last = f->batch->pos[row],
                       .window = layer->window,
                       .scale = layer->attn_scale};
+    if (next < layer->n_kv_heads) {
+        a.next_k = keys_seen(f, layer, row, next).data;
+        a.next_v = rings->v + ((const uint8_t *)a.next_k - rings->k);
+    }
     f->kern->attention[kv->type](&a);
 }
 
@@ -141,10 +145,9 @@ static void attend(const st_forward *f, const st_layer *layer) {
     uint32_t group = layer->n_heads / layer->n_kv_heads, n = f->batch->n, lo, hi;
     if (n == 1) {
         st_worker_range(f->worker, layer->n_heads, &lo, &hi);
-        while (lo < hi) {
-            uint32_t end = (lo / group + 1) * group < hi ? (lo / group + 1) * group : hi;
-            attend_heads(f, layer, 0, 1, lo, end - lo, end < hi ? end / group : layer->n_kv_heads);
-            lo = end;
+        for (uint32_t head = lo, end; head < hi; head = end) {
+            end = (head / group + 1) * group < hi ? (head / group + 1) * group : hi;
+            attend_heads(f, layer, 0, 1, head, end - head, head > lo, end < hi ? end / group : layer->n_kv_heads);
         }
         return;
     }
@@ -152,7 +155,7 @@ static void attend(const st_forward *f, const st_layer *layer) {
         length = run_length(f->batch, row);
         for (uint32_t head = 0; head < layer->n_kv_heads; head++, turn++)
             if (turn % f->worker->count == f->worker->id)
-                attend_heads(f, layer, row, length, head * group, group, layer->n_kv_heads);
+                attend_heads(f, layer, row, length, head * group, group, false, layer->n_kv_heads);
     }
 }
 

@@ -82,7 +82,8 @@ typedef struct st_attention {
     size_t q_stride, out_stride;          /* floats */
     uint32_t n_tokens, n_heads, head_dim; /* head_dim is a multiple of 8 */
     const void *k, *v;                    /* f16 or f32, see st_kern.attention */
-    const void *next_k;                   /* keys that the next call begins with, a block of them; NULL: not known */
+    const void *next_k, *next_v;          /* what the next call begins with, a block of each; NULL: not known */
+    bool fetched;                         /* the call before knew what this one begins with */
     uint32_t capacity;
     uint32_t first, last; /* of token 0; first <= last */
     uint32_t window;      /* most positions a token sees, 0: all */
