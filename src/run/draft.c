@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/min.h"
 
 struct st_draft {
     st_chain *chain;
@@ -40,10 +41,6 @@ void st_draft_free(st_draft *d) {
     st_free(d);
 }
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static int32_t token(const st_draft_text *t, uint32_t i) {
     if (i < t->n_prompt) return t->prompt[i];
     i -= t->n_prompt;
@@ -52,11 +49,11 @@ static int32_t token(const st_draft_text *t, uint32_t i) {
 
 /* The text becomes t. What was made after the text before stays where t does not contradict it. */
 static void change_text(st_draft *d, const st_draft_text *t, uint32_t n) {
-    uint32_t same = 0, known = min_u32(d->n_text, n);
+    uint32_t same = 0, known = st_min_u32(d->n_text, n);
     while (same < known && d->text[same] == token(t, same)) same++;
     if (same < n || n < d->n_given) {
         d->n_text = n;
-        d->n_same = min_u32(d->n_same, same);
+        d->n_same = st_min_u32(d->n_same, same);
         for (uint32_t i = same; i < n; i++) d->text[i] = token(t, i);
     }
     d->n_given = n;
@@ -64,7 +61,7 @@ static void change_text(st_draft *d, const st_draft_text *t, uint32_t n) {
 
 /* Goes back to where the chain and the text part, at the latest before the last given token whose logits are wanted. */
 static void go_back(st_draft *d) {
-    uint32_t same = min_u32(d->n_same, d->n_text - 1);
+    uint32_t same = st_min_u32(d->n_same, d->n_text - 1);
     if (d->n_read <= same) return;
     if (st_chain_truncate(d->chain, same, NULL)) st_chain_reset(d->chain); /* a window has lost what came before */
     d->n_read = d->n_same = st_chain_length(d->chain);
@@ -74,7 +71,7 @@ static void go_back(st_draft *d) {
 static bool go_on(st_draft *d) {
     if (d->under_way || d->dead || d->n_text >= d->n_wanted) return d->under_way;
     go_back(d);
-    uint32_t n = min_u32(d->n_text - d->n_read, st_chain_batch(d->chain));
+    uint32_t n = st_min_u32(d->n_text - d->n_read, st_chain_batch(d->chain));
     d->tells = d->n_read + n == d->n_text;
     d->dead = st_chain_submit(d->chain, d->text + d->n_read, n, d->tells, d->listener, NULL) != STRETTO_OK;
     d->under_way = !d->dead;
@@ -91,7 +88,7 @@ bool st_draft_want(st_draft *d, const st_draft_text *t, uint32_t most) {
         return false;
     }
     change_text(d, t, (uint32_t)n);
-    d->n_wanted = d->n_given + min_u32(most, (uint32_t)(room + 1 - n));
+    d->n_wanted = d->n_given + st_min_u32(most, (uint32_t)(room + 1 - n));
     return go_on(d) && !before;
 }
 
@@ -113,7 +110,7 @@ bool st_draft_busy(const st_draft *d) {
 }
 
 bool st_draft_behind(const st_draft *d) {
-    uint32_t same = min_u32(d->n_same, d->n_text);
+    uint32_t same = st_min_u32(d->n_same, d->n_text);
     return st_draft_busy(d) && (d->n_text - same > GUESS_MOST || (d->under_way && d->n_step > GUESS_MOST));
 }
 
@@ -122,7 +119,7 @@ bool st_draft_under_way(const st_draft *d) {
 }
 
 uint32_t st_draft_take(const st_draft *d, int32_t *guess, uint32_t most) {
-    uint32_t n = d->dead ? 0 : min_u32(d->n_text - d->n_given, most);
+    uint32_t n = d->dead ? 0 : st_min_u32(d->n_text - d->n_given, most);
     for (uint32_t i = 0; i < n; i++) guess[i] = d->text[d->n_given + i];
     return n;
 }

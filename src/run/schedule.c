@@ -2,10 +2,7 @@
 #include "run/schedule.h"
 
 #include "base/error.h"
-
-static uint32_t at_most(uint32_t n, uint32_t most) {
-    return n < most ? n : most;
-}
+#include "base/min.h"
 
 static void add_station(st_lineup *lineup, st_streams_options *o, bool reads, bool decodes) {
     uint32_t i = o->n_stations++;
@@ -39,8 +36,8 @@ static void add_stations(const st_schedule *s, st_lineup *lineup, st_streams_opt
  * submitted before the host has looked at this one. */
 static void set_depths(const st_schedule *s, st_streams_options *o) {
     uint32_t calls = s->kind == ST_SCHEDULE_STAGED ? (s->streams + s->batch - 1) / s->batch : 1;
-    o->prompt_depth = s->pipelined ? at_most(st_schedule_stages(s) + 1, ST_PASS_MAX_AFTER) : 1;
-    o->depth = at_most(o->ahead ? 2 * calls : calls, ST_PASS_MAX_AFTER);
+    o->prompt_depth = s->pipelined ? st_min_u32(st_schedule_stages(s) + 1, ST_PASS_MAX_AFTER) : 1;
+    o->depth = st_min_u32(o->ahead ? 2 * calls : calls, ST_PASS_MAX_AFTER);
     if (o->depth < o->prompt_depth) o->depth = o->prompt_depth;
 }
 
@@ -65,7 +62,7 @@ int st_schedule_lineup(const st_schedule *s, uint32_t n_chunks, st_unit *const *
     o->n_streams = s->streams;
     o->rows = s->batch;
     o->prompt_rows = s->micro_batch;
-    o->guesses = s->draft != ST_DRAFT_NONE ? at_most(s->longest_draft, ST_LOOKUP_MAX) : 0;
+    o->guesses = s->draft != ST_DRAFT_NONE ? st_min_u32(s->longest_draft, ST_LOOKUP_MAX) : 0;
     o->ahead = s->host_beside;
     o->mix = s->batch > 1;
     set_depths(s, o);
