@@ -256,6 +256,16 @@ static int use_schedule(run_setup *setup, session *s, st_streams_options *option
               : STRETTO_OK;
 }
 
+/* A schedule runs with any model of as many layers, but what it predicts is of one. */
+static void warn_other_model(const run_setup *setup, const session *s) {
+    const st_costs *costs = &setup->expected.costs;
+    char title[sizeof costs->title];
+    session_title(s, title, sizeof title);
+    if (setup->expected.there && costs->title[0] && strcmp(costs->title, title) != 0)
+        st_warn(&s->cx->log, "what the schedule predicts is not of this model: it was planned for %.*s; this is %.*s",
+                ST_CUT(costs->title, 200), ST_CUT(title, 200));
+}
+
 int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **out, stretto_error *err) {
     const run_options *o = setup->o;
     st_station_options station = {.units = s->unit_of, .reads = true, .decodes = true};
@@ -277,6 +287,7 @@ int run_setup_open(run_setup *setup, session *s, uint32_t n_ctx, st_streams **ou
         .cancel = s->cx->stop,
     };
     int rc = setup->scheduled ? use_schedule(setup, s, &options, err) : STRETTO_OK;
+    if (!rc) warn_other_model(setup, s);
     if (!rc) rc = check_memory(s, &options, err);
     if (!rc) rc = run_expected_watch(&setup->expected, &setup->schedule, err);
     return rc ? rc : st_streams_open(out, &options, err);

@@ -244,6 +244,15 @@ class Schedules(support.CommandTest):
         many = dict(schedule("batched", [A] * 4, streams=3), predicted=one["predicted"], workload=one["workload"])
         self.assertNotIn("predicted", said(many, alike, "--streams", "2"))
 
+    def test_a_prediction_for_another_model(self):
+        told = "what the schedule predicts is not of this model: it was planned for"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "schedule.json")
+            self.done_json("plan", "-m", LLAMA, "-p", 4, "-n", 4, "-o", path)
+            run = ["run", "-p", "hello", "-n", "2", "--schedule", path, "-m"]
+            self.assertNotIn(told, support.run(*run, LLAMA).stderr.decode())
+            self.assertIn(told, support.run(*run, LLAMA.replace("F32", "Q8_0")).stderr.decode())
+
     def account(self, of, jobs, *options):
         """What a run says on standard error, and the rates of its summary."""
         with tempfile.TemporaryDirectory() as folder:
