@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/futex.h"
 #include "base/mem.h"
 #include "run/streams_impl.h"
 
@@ -82,7 +83,6 @@ int st_streams_open(st_streams **out, const st_streams_options *options, stretto
     st_streams *e = st_alloc(1, sizeof *e);
     if (!e) return st_fail_memory(err, "streams", sizeof *e);
     pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->arrived, NULL);
     int code = set_options(e, options, err);
     if (!code) {
         e->stations = st_alloc(e->o.n_stations, sizeof *e->stations);
@@ -119,7 +119,6 @@ void st_streams_close(st_streams *e) {
     for (uint32_t i = 0; e->stations && i < e->o.n_stations; i++) close_station(e, &e->stations[i]);
     st_free(e->slots);
     st_free(e->stations);
-    pthread_cond_destroy(&e->arrived);
     pthread_mutex_destroy(&e->lock);
     st_free(e);
 }
@@ -205,6 +204,8 @@ static void cancel_all(st_streams *e) {
     while (e->next_job < e->n_jobs) st_job_end(e, e->next_job++, ST_FINISH_STOPPED, NULL);
 }
 
+/* A unit's thread waits in here before its next step, so it wakes nobody who would then wait for the lock. Once the
+ * lock is open the engine may be gone: a wake looks at no memory. */
 void st_arrive(st_listener *listener, int code, const stretto_error *error) {
     (void)code;
     (void)error;
@@ -215,13 +216,22 @@ void st_arrive(st_listener *listener, int code, const stretto_error *error) {
     while (*end) end = &(*end)->next;
     arrival->next = NULL;
     *end = arrival;
-    pthread_cond_signal(&e->arrived);
+    const bool wake = e->asleep;
+    e->asleep = false;
+    if (wake) atomic_fetch_add(&e->arrived, 1);
     pthread_mutex_unlock(&e->lock);
+    if (wake) st_futex_wake(&e->arrived);
 }
 
 static st_arrival *wait_for_one(st_streams *e) {
     pthread_mutex_lock(&e->lock);
-    while (!e->done) pthread_cond_wait(&e->arrived, &e->lock);
+    while (!e->done) {
+        const unsigned before = atomic_load(&e->arrived);
+        e->asleep = true;
+        pthread_mutex_unlock(&e->lock);
+        st_futex_wait(&e->arrived, before);
+        pthread_mutex_lock(&e->lock);
+    }
     st_arrival *arrival = e->done;
     e->done = arrival->next;
     pthread_mutex_unlock(&e->lock);

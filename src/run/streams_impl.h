@@ -10,6 +10,7 @@
 #include "run/worth.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum st_slot_state { ST_SLOT_FREE, ST_SLOT_READING, ST_SLOT_DECODING, ST_SLOT_ENDED };
 
@@ -98,8 +99,9 @@ struct st_streams {
     st_streams_stats stats;
     /* passes that are done, from the units' threads */
     pthread_mutex_t lock;
-    pthread_cond_t arrived;
     st_arrival *done;
+    bool asleep;         /* the caller's thread waits for the next one, */
+    atomic_uint arrived; /* which it is told of by another number */
 };
 
 /* streams.c: a listener that queues its arrival. */
