@@ -262,7 +262,7 @@ static void warn_other_model(const run_setup *setup, const session *s) {
     char title[sizeof costs->title];
     session_title(s, title, sizeof title);
     if (setup->expected.there && costs->title[0] && strcmp(costs->title, title) != 0)
-        st_warn(&s->cx->log, "what the schedule predicts is not of this model: it was planned for %.*s; this is %.*s",
+        st_warn(&s->cx->log, "the schedule was planned for %.*s; this is %.*s: what it predicts may not hold",
                 ST_CUT(costs->title, 200), ST_CUT(title, 200));
 }
 

@@ -144,7 +144,8 @@ int st_hparams_softcap(const st_binder *bind, stretto_error *err) {
                    st_model_arch_name(bind->model), suffix, (double)*cap);
 }
 
-/* The factor that positions are divided by, under its key or the one of files from 2023; 1 without. */
+/* The factor that positions are divided by, under its key or the one of files from 2023. It may be missing or 0, which
+ * is none, where nothing says that there is one. */
 static int read_rope_factor(const st_binder *bind, bool required, float *factor, stretto_error *err) {
     char key[ST_KEY_MAX];
     const char *suffix = "rope.scaling.factor";
@@ -153,6 +154,7 @@ static int read_rope_factor(const st_binder *bind, bool required, float *factor,
         suffix = "rope.scale_linear";
     *factor = 1.0f;
     int code = st_hparam_f32(bind, suffix, required, factor, err);
+    if (!required && *factor == 0.0f) *factor = 1.0f;
     if (code || (*factor > 0.0f && isfinite(*factor))) return code;
     return st_fail(err, STRETTO_E_INPUT, "%s: %s.%s is %g, expected a positive number", bind->gguf->path,
                    st_model_arch_name(bind->model), suffix, (double)*factor);

@@ -366,6 +366,7 @@ static void make_stations(sim *s) {
         schedule->kind == ST_SCHEDULE_STAGED ? (schedule->streams + schedule->batch - 1) / schedule->batch : 1;
     s->prompt_depth = schedule->pipelined ? st_min_u32(st_schedule_stages(schedule) + 1, ST_PLAN_CALLS_MAX) : 1;
     s->depth = st_min_u32(schedule->host_beside ? 2 * calls : calls, ST_PLAN_CALLS_MAX);
+    if (schedule->draft != ST_DRAFT_NONE && s->depth < 2) s->depth = 2;
     if (s->depth < s->prompt_depth) s->depth = s->prompt_depth;
 }
 

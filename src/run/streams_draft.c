@@ -69,6 +69,9 @@ static void ask_next(st_streams *e, st_slot *slot, uint64_t now) {
     }
     want(e, slot, NULL, 0, slot->in_flight > 0, slot->n_guess);
     if (slot->in_flight > 0) slot->latest->alone = false;
+    int32_t made;
+    bool nothing = !st_draft_busy(slot->draft) && st_draft_take(slot->draft, &made, 1) == 0;
+    if (nothing) slot->n_guess = 0; /* its unit has failed, or the text is too long for it */
 }
 
 void st_slot_expect(st_streams *e, st_slot *slot, uint64_t now) {

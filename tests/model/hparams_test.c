@@ -38,6 +38,7 @@ static void a_factor_without_a_type_is_linear(void **state) {
     expect_stretched("tiny-llama-F32", &(rewrite){.f32_key = "llama.rope.scaling.factor", .f32_value = 4}, 0, 4);
     expect_stretched("tiny-qwen2-F32", &(rewrite){.f32_key = "qwen2.rope.scaling.factor", .f32_value = 4}, 0, 4);
     expect_stretched("tiny-llama-F32", &(rewrite){.f32_key = "llama.rope.scaling.attn_factor", .f32_value = 1}, 0, 1);
+    expect_stretched("tiny-llama-F32", &(rewrite){.f32_key = "llama.rope.scaling.factor", .f32_value = 0}, 0, 1);
 }
 
 static void the_old_key_of_a_factor(void **state) {

@@ -98,7 +98,7 @@ static void senseless_numbers(void **state) {
             "rope.scaling.type", "yarn");
     REFUSED("tiny-gemma4-F32", CHANGE(.string_key = "gemma4.rope.scaling.type", .string_value = "yarn"),
             "rope.scaling.type", "yarn");
-    REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.scaling.factor", .f32_value = 0), "scaling.factor is 0");
+    REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.scaling.factor", .f32_value = -1), "scaling.factor is -1");
     REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.scale_linear", .f32_value = -2), "scale_linear is -2");
     REFUSED("tiny-llama-F32", CHANGE(.f32_key = "llama.rope.scaling.attn_factor", .f32_value = 1.5f),
             "attn_factor is 1.5", "expected 1");
