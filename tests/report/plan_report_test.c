@@ -166,8 +166,8 @@ static void markdown_says_how_well_was_predicted(void **state) {
         "| schedule | ms/token | tokens/s |",
         "\nFrom best to worst by the time from handing over to a stream's last token, over its tokens.",
         "| threads of cpu:0+1 | 400 | 417 | -4 ±12 % | 3.00 | 2.40 | +25 % |\n",
-        "- Measured the fastest: threads of cpu:0+1.\n- Predicted within 10 %: tokens/s of 1, the first token of 0 of "
-        "1 ",
+        ("- Measured the fastest: threads of cpu:0+1.\n- Predicted within 10 %: tokens/s of 1, "
+         "the first token of 0 of 1 "),
         "- Differences: means of 7 runs each; ±: half of the 95 % interval of the mean.\n",
     };
     const char *at = out.data;
