@@ -16,8 +16,7 @@ extern const cli_known_model cli_known_models[]; /* ended by a NULL name */
 
 /* Writes the path into out. A name is looked for in $STRETTO_MODELS, ./models, the models folders above the program (a
  * build tree inside the project has one), and $XDG_DATA_HOME/stretto/models; so is a file's own name, with or without
- * .gguf. STRETTO_E_IO when there is no such file,
- * with how to get one; STRETTO_E_USAGE when model is NULL. */
+ * .gguf. STRETTO_E_IO when there is no such file, with how to get one; STRETTO_E_USAGE when model is NULL. */
 int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *err);
 
 #endif

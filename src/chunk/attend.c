@@ -100,7 +100,7 @@ static st_ahead keys_seen(const st_forward *f, const st_layer *layer, uint32_t r
 }
 
 /* Query heads first..first+count-1, which share a KV head, of n_rows consecutive tokens of one stream. After them come
- * those of KV head `next`, if there is such a head; fetched: so it was said of these. */
+ * those of KV head `next`, if there is such a head; fetched: the call before this one was told so of these. */
 static void attend_heads(const st_forward *f, const st_layer *layer, uint32_t row, uint32_t n_rows, uint32_t first,
                          uint32_t count, bool fetched, uint32_t next) {
     const st_kv *kv = f->batch->kv[row];

@@ -91,9 +91,9 @@ typedef struct st_model_options {
 } st_model_options;
 
 /* Binds and packs. STRETTO_E_INPUT with tensor, expected and found shapes; an unknown architecture lists those
- * supported; a type without kernels is named with its tensor, and a
- * part of a model is told by its number. STRETTO_E_MEMORY also when the packed weights are more than there is room for:
- * the system would end the process while they are packed. On failure *out is NULL. */
+ * supported; a type without kernels is named with its tensor, and a part of a model is told by its number.
+ * STRETTO_E_MEMORY also when the packed weights are more than there is room for: the system would end the process while
+ * they are packed. On failure *out is NULL. */
 int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *options, stretto_error *err);
 void st_model_free(st_model *model); /* NULL is fine */
 

@@ -13,6 +13,8 @@
 #define ST_COST_TOKENS_MAX 4096
 #define ST_COST_CORES_MAX 256
 #define ST_COST_NONE UINT32_MAX
+#define ST_COST_NS_MAX 1e15 /* eleven days: more than any step takes */
+#define ST_COST_BYTES_MAX (1ull << 50)
 #define ST_COST_SLOWDOWN_LEAST 0.1 /* of those that a table has */
 #define ST_COST_SLOWDOWN_MOST 1000.0
 #define ST_COST_LEAST_RATE 0.05 /* a table may say that a neighbour speeds work up; not twentyfold */
@@ -160,8 +162,8 @@ int st_costs_fit(const st_costs *costs, const st_schedule *schedule, uint64_t to
 
 /* Reads a table (st_costs_parse), or what a probe's JSON holds of one (st_costs_parse_probe): its costs of the whole
  * chain, or where it has none the solo times of its pairs; and the slowdowns of its pairs. Chunks that it did not
- * measure have no cost, which st_costs_fit tells. STRETTO_E_INPUT names key,
- * expected and found; *costs needs no freeing then. */
+ * measure have no cost, which st_costs_fit tells. STRETTO_E_INPUT names key, expected and found; *costs needs no
+ * freeing then. */
 int st_costs_parse(st_costs *costs, const char *text, size_t len, stretto_error *err);
 int st_costs_parse_probe(st_costs *costs, const char *text, size_t len, stretto_error *err);
 

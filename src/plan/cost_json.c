@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define NS_MAX 1e15 /* eleven days: more than any step takes */
-#define BYTES_MAX (1ull << 50)
 #define SLOWDOWN_ENTRIES (1u << 20)     /* of a table, */
 #define SLOWDOWN_CELLS (1u << 27)       /* that they stand for in all: a second's work, */
 #define SLOWDOWN_BYTES_MAX (1ull << 30) /* and what those of chunks take in memory */
@@ -18,11 +16,11 @@ typedef struct reader {
 } reader;
 
 static double maybe_ns(reader *r, const st_json_value *object, const char *key) {
-    return st_json_has(object, key) ? st_json_number(r->in, object, key, 0, NS_MAX) : 0;
+    return st_json_has(object, key) ? st_json_number(r->in, object, key, 0, ST_COST_NS_MAX) : 0;
 }
 
 static uint64_t maybe_bytes(reader *r, const st_json_value *object, const char *key) {
-    return st_json_has(object, key) ? st_json_integer(r->in, object, key, 0, BYTES_MAX) : 0;
+    return st_json_has(object, key) ? st_json_integer(r->in, object, key, 0, ST_COST_BYTES_MAX) : 0;
 }
 
 /* ---- names ---- */
@@ -149,7 +147,7 @@ static void read_units(reader *r, const st_json_value *list) {
 static void read_curve(reader *r, const st_json_value *item, const char *key, st_cost_curve *curve) {
     if (!st_json_has(item, key)) return;
     if (json_is_number(json_object_get(item->json, key))) {
-        st_cost_curve_add(curve, 1, st_json_number(r->in, item, key, 1, NS_MAX));
+        st_cost_curve_add(curve, 1, st_json_number(r->in, item, key, 1, ST_COST_NS_MAX));
         return;
     }
     st_json_value list = st_json_maybe(r->in, item, key, JSON_ARRAY);
@@ -164,8 +162,8 @@ static void read_curve(reader *r, const st_json_value *item, const char *key, st
         st_json_value ns = st_json_item(r->in, &pair, 1, JSON_REAL);
         uint32_t count = (uint32_t)st_json_as_integer(r->in, &tokens, 1, ST_COST_TOKENS_MAX);
         double value = ns.json ? json_number_value(ns.json) : 0;
-        if (!r->in->code && !(value >= 1 && value <= NS_MAX))
-            st_json_fail(r->in, &ns, "expected nanoseconds from 1 to %g, found %g", NS_MAX, value);
+        if (!r->in->code && !(value >= 1 && value <= ST_COST_NS_MAX))
+            st_json_fail(r->in, &ns, "expected nanoseconds from 1 to %g, found %g", ST_COST_NS_MAX, value);
         uint32_t before = curve->n;
         st_cost_curve_add(curve, count, value);
         if (!r->in->code && curve->n == before) st_json_fail(r->in, &pair, "%u tokens are listed twice", count);

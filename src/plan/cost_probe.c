@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_MAX 1e15
 #define ROWS_MAX 100000u
 
 /* One row of the probe. b is absent in a batched one. */
@@ -54,14 +53,14 @@ static bool read_row(st_json_in *in, const st_json_value *item, probe_row *row) 
     for (unsigned i = 0; i < row->n_sides; i++) {
         st_json_string(in, item, keys[i][0], row->name[i], ST_PLAN_NAME);
         st_json_string(in, item, keys[i][1], row->unit[i], ST_PLAN_NAME);
-        row->solo[i] = st_json_number(in, item, keys[i][2], 1, NS_MAX);
+        row->solo[i] = st_json_number(in, item, keys[i][2], 1, ST_COST_NS_MAX);
         if (row->n_sides == 2) row->slowdown[i] = st_json_number(in, item, keys[i][3], 1e-3, 1e6);
-        if (st_json_has(item, keys[i][4])) row->bytes[i] = st_json_integer(in, item, keys[i][4], 0, 1ull << 50);
+        if (st_json_has(item, keys[i][4])) row->bytes[i] = st_json_integer(in, item, keys[i][4], 0, ST_COST_BYTES_MAX);
     }
     if (strncmp(row->unit[1], "process:", 8) == 0) return false; /* the cores of another unit, in another process */
     if (row->n_sides == 1) {
         row->k = (uint32_t)st_json_integer(in, item, "k", 2, ST_COST_TOKENS_MAX);
-        row->batched_ns = st_json_number(in, item, "batched_ns", 1, NS_MAX);
+        row->batched_ns = st_json_number(in, item, "batched_ns", 1, ST_COST_NS_MAX);
     }
     return in->code == STRETTO_OK;
 }
@@ -73,11 +72,11 @@ static void read_cost(st_json_in *in, const st_json_value *item, probe_cost *cos
     st_json_string(in, item, "unit", cost->unit, ST_PLAN_NAME);
     cost->work = st_json_word(in, item, "work", works) ? ST_WORK_PREFILL : ST_WORK_DECODE;
     cost->tokens = (uint32_t)st_json_integer(in, item, "tokens", 1, ST_COST_TOKENS_MAX);
-    cost->ns = st_json_number(in, item, "ns", 1, NS_MAX);
+    cost->ns = st_json_number(in, item, "ns", 1, ST_COST_NS_MAX);
     if (st_json_has(item, "weight_bytes"))
-        cost->weight_bytes = st_json_integer(in, item, "weight_bytes", 0, 1ull << 50);
+        cost->weight_bytes = st_json_integer(in, item, "weight_bytes", 0, ST_COST_BYTES_MAX);
     if (st_json_has(item, "kv_bytes_per_token"))
-        cost->kv_bytes = st_json_integer(in, item, "kv_bytes_per_token", 0, 1ull << 50);
+        cost->kv_bytes = st_json_integer(in, item, "kv_bytes_per_token", 0, ST_COST_BYTES_MAX);
 }
 
 static int order_names(const void *a, const void *b) {

@@ -78,9 +78,14 @@ static void cell_difference(st_buf *out, const char *label, double measured, dou
     st_buf_text(out, "</td>");
 }
 
-/* What a goal compares, where it is not among the other columns. */
-static const char *const goal_columns[] = {
-    [ST_GOAL_LATENCY] = "ms/token, predicted", [ST_GOAL_THROUGHPUT] = "done, ms, predicted", [ST_GOAL_TTFT] = NULL};
+#define GOAL_LABEL 40
+
+/* The label of the goal's column, NULL where it has none. */
+static const char *goal_label(char label[static GOAL_LABEL], enum st_goal goal) {
+    const char *column = st_plan_goal_column(goal);
+    if (column) snprintf(label, GOAL_LABEL, "%s, predicted", column);
+    return column ? label : NULL;
+}
 
 /* What was measured of a number, and how far that is from the prediction; "-" in both where nothing was. */
 static void cells_measured(st_buf *out, const char *const labels[2], bool done, const char *text, double measured,
@@ -102,7 +107,8 @@ static void table_row(st_buf *out, const st_choice_row *row, size_t at, enum st_
     st_buf_printf(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\"><a href=\"#schedule%zu\">", at);
     st_html_text(out, row->title);
     st_buf_text(out, "</a></th>");
-    if (goal_columns[goal]) cell(out, goal_columns[goal], st_figure_ms(figure, row->score));
+    char label[GOAL_LABEL];
+    if (goal_label(label, goal)) cell(out, label, st_figure_ms(figure, row->score));
     cell(out, "tokens/s, predicted", st_figure_of(figure, r->tokens_per_s));
     if (with)
         cells_measured(out, rate, m->done, st_figure_of(figure, m->tokens_per_s), m->tokens_per_s, r->tokens_per_s,
@@ -118,8 +124,9 @@ static void column(st_buf *out, const char *text) {
 }
 
 static void head_row(st_buf *out, enum st_goal goal, bool with) {
+    char label[GOAL_LABEL];
     column(out, "schedule");
-    if (goal_columns[goal]) column(out, goal_columns[goal]);
+    if (goal_label(label, goal)) column(out, label);
     column(out, "tokens/s, predicted");
     if (with) column(out, "measured");
     if (with) column(out, "difference");

@@ -3,10 +3,6 @@
 #include "report/plan_words.h"
 #include "report/text.h"
 
-/* What a goal compares stands in front; the first token (NULL) is among the columns anyway. */
-static const char *const goal_columns[] = {
-    [ST_GOAL_LATENCY] = "ms/token", [ST_GOAL_THROUGHPUT] = "done, ms", [ST_GOAL_TTFT] = NULL};
-
 static void busy(st_buf *out, const st_choice_row *row) {
     for (uint32_t u = 0; u < row->schedule.n_units; u++) {
         st_buf_text(out, u ? ", " : " ");
@@ -20,7 +16,7 @@ static void table_row(st_buf *out, const st_choice_row *row, enum st_goal goal) 
     st_figure score, all, each, first, gap;
     st_buf_text(out, "| ");
     st_text_cell(out, row->title);
-    if (goal_columns[goal]) st_buf_printf(out, " | %s", st_figure_ms(score, row->score));
+    if (st_plan_goal_column(goal)) st_buf_printf(out, " | %s", st_figure_ms(score, row->score));
     st_buf_printf(out, " | %s | %s | %s | %s | %.0f |", st_figure_of(all, r->tokens_per_s),
                   st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6);
@@ -29,7 +25,7 @@ static void table_row(st_buf *out, const st_choice_row *row, enum st_goal goal) 
 }
 
 static void table(st_buf *out, const st_choice *choice) {
-    const char *column = goal_columns[choice->goal];
+    const char *column = st_plan_goal_column(choice->goal);
     st_buf_text(out, "\n## Predicted\n\n| schedule |");
     if (column) st_buf_printf(out, " %s |", column);
     st_buf_printf(out,

@@ -19,12 +19,8 @@ static double busy(const st_choice_row *row) {
     return sum / row->schedule.n_units;
 }
 
-/* What a goal compares stands in front; the first token (NULL) is among the columns anyway. */
-static const char *const goal_columns[] = {
-    [ST_GOAL_LATENCY] = "ms/token", [ST_GOAL_THROUGHPUT] = "done ms", [ST_GOAL_TTFT] = NULL};
-
 static int title_width(enum st_goal goal) {
-    return goal_columns[goal] ? TITLE_WIDTH - GOAL_WIDTH : TITLE_WIDTH;
+    return st_plan_goal_column(goal) ? TITLE_WIDTH - GOAL_WIDTH : TITLE_WIDTH;
 }
 
 static void row_text(st_buf *out, const st_choice_row *row, enum st_goal goal) {
@@ -35,7 +31,7 @@ static void row_text(st_buf *out, const st_choice_row *row, enum st_goal goal) {
     st_text_wrap(out, row->title, 2, 4, WIDTH);
     if (length > width) st_buf_text(out, "\n  ");
     st_buf_printf(out, "%*s", (int)(length > width ? width : width - length), "");
-    if (goal_columns[goal]) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, st_figure_ms(score, row->score));
+    if (st_plan_goal_column(goal)) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, st_figure_ms(score, row->score));
     st_buf_printf(out, " %8s %6s %8s %7s %6.0f %3.0f %%\n", st_figure_of(all, r->tokens_per_s),
                   st_figure_of(each, r->stream_tokens_per_s), st_figure_ms(first, r->ttft_ns),
                   st_figure_ms(gap, r->gap_ns), (double)r->memory_bytes / 1e6, 100 * busy(row));
@@ -117,7 +113,7 @@ static void table_text(st_buf *out, const st_choice *choice) {
     enum st_goal goal = choice->goal;
     st_buf line = {0};
     st_buf_printf(out, "\n  %-*s", title_width(goal), "predicted");
-    if (goal_columns[goal]) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, goal_columns[goal]);
+    if (st_plan_goal_column(goal)) st_buf_printf(out, " %*s", GOAL_WIDTH - 1, st_plan_goal_column(goal));
     st_buf_printf(out, " %8s %6s %8s %7s %6s %5s\n", "tokens/s", "each", "first ms", "gap ms", "MB", "busy");
     for (size_t i = 0; i < choice->n_possible; i++) {
         row_text(out, &choice->rows[i], goal);
@@ -126,7 +122,7 @@ static void table_text(st_buf *out, const st_choice *choice) {
     st_buf_printf(&line,
                   "in order of %s: %s; each: tokens/s of one stream; first: until its first token; gap: between two; "
                   "MB: weights and KV; busy: mean of the units",
-                  goal_columns[goal] ? goal_columns[goal] : "first ms", st_plan_goal_text(goal));
+                  st_plan_goal_column(goal) ? st_plan_goal_column(goal) : "first ms", st_plan_goal_text(goal));
     line_text(out, &line, 2);
 }
 

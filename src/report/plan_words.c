@@ -86,6 +86,12 @@ void st_plan_task_text(st_buf *out, const st_choice *choice) {
                   w->streams == 1 ? "" : " each", st_goal_names[choice->goal]);
 }
 
+const char *st_plan_goal_column(enum st_goal goal) {
+    static const char *const columns[] = {
+        [ST_GOAL_LATENCY] = "ms/token", [ST_GOAL_THROUGHPUT] = "done, ms", [ST_GOAL_TTFT] = NULL};
+    return columns[goal];
+}
+
 const char *st_plan_goal_text(enum st_goal goal) {
     static const char *const texts[] = {
         [ST_GOAL_LATENCY] = "from handing over to a stream's last token, over its tokens",

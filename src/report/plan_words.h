@@ -5,6 +5,9 @@
 
 #include "plan/choose.h"
 
+/* The column of what a goal compares, which stands in front: "ms/token"; NULL where that is among the others anyway. */
+const char *st_plan_goal_column(enum st_goal goal);
+
 /* How well schedules that were run had been predicted. */
 typedef struct st_plan_checked {
     unsigned n;            /* that were run */

@@ -75,9 +75,13 @@ static void ask_next(st_streams *e, st_slot *slot, uint64_t now) {
 }
 
 void st_slot_expect(st_streams *e, st_slot *slot, uint64_t now) {
-    if (slot->draft) ask_next(e, slot, now);
-    uint32_t most = st_guess_most(e, slot, slot->n_ids + slot->in_flight);
-    slot->expects = slot->in_flight > 0 && (slot->draft ? slot->n_guess > 0 : st_lookup_would(slot->lookup, most));
+    bool ahead = slot->in_flight > 0;
+    if (slot->draft) {
+        ask_next(e, slot, now);
+        slot->expects = ahead && slot->n_guess > 0;
+    } else {
+        slot->expects = ahead && st_lookup_would(slot->lookup, st_guess_most(e, slot, slot->n_ids + slot->in_flight));
+    }
 }
 
 bool st_slot_rests(const st_slot *slot) {

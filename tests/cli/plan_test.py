@@ -134,7 +134,7 @@ class Plan(support.CommandTest):
 
     def test_the_order_stands_in_the_first_column(self):
         table = self.write(TABLE)
-        for goal, column, key in (("latency", "ms/token", "latency_ns"), ("throughput", "done ms", "end_ns")):
+        for goal, column, key in (("latency", "ms/token", "latency_ns"), ("throughput", "done, ms", "end_ns")):
             words = ("plan", "--costs", table, "--for", goal, "--streams", 1)
             text = self.done(*words).decode()
             self.assertIn(column, text.split("predicted", 1)[1].splitlines()[0])

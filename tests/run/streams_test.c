@@ -299,6 +299,11 @@ static void a_model_guesses(void **state) {
         w.jobs[0].sampler = &w.sampling[0];
         bad.fails_at = bad.submitted + 2;
         run_and_check(&w, &o);
+        bad.fails_at = bad.submitted + 2; /* its guesses are lost for good: nobody waits for them */
+        fixture_check(st_streams_open(&streams, &o, &err), &err);
+        fixture_check(st_streams_run(streams, w.jobs, 1, &none, &err), &err);
+        assert_true(st_streams_stats_get(streams).n_ahead > 0);
+        st_streams_close(streams);
         for (int d = 0; d < 2; d++) st_chain_close(drafts[d]);
         work_close(&w);
     }
