@@ -72,6 +72,10 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(result.returncode, DONE, result.stderr.decode(errors="replace"))
         return result.stdout
 
+    def same_number(self, printed, value):
+        """A number of a JSON result, which has ten digits, and the one it is of."""
+        self.assertAlmostEqual(printed / value, 1, 8)
+
     def done_json(self, *words, **options):
         return json.loads(self.done(*words, "--json", **options))
 
