@@ -29,7 +29,7 @@ typedef struct streams_work {
     session s;
     cli_prompts prompts;
     st_ids *ids;         /* [prompts.n] */
-    st_job *jobs;        /* [prompts.n] those that fit into the context first, n_jobs of them */
+    st_job *jobs;        /* [prompts.n] those that can run first, n_jobs of them */
     uint32_t *prompt_of; /* [prompts.n] of each job */
     uint32_t n_jobs;
     st_sampler_options *sampling; /* [prompts.n] */
@@ -57,9 +57,6 @@ static int read_prompts(streams_work *w, stretto_error *err) {
 static int encode_prompt(streams_work *w, size_t i, stretto_error *err) {
     const cli_prompt *p = &w->prompts.list[i];
     int rc = run_encode(&w->s, w->o, &p->text, &w->ids[i], err);
-    if (!rc && w->ids[i].len == 0)
-        rc = st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"prompt\" is empty: it has no tokens to go on from",
-                     ST_CUT(cli_shown_path(w->o->prompts), 200), p->line);
     if (!rc && w->ids[i].len > INT32_MAX / 2)
         rc = st_fail(err, STRETTO_E_INPUT, "%.*s line %u: \"prompt\" has %zu tokens",
                      ST_CUT(cli_shown_path(w->o->prompts), 200), p->line, w->ids[i].len);
@@ -94,27 +91,33 @@ static void add_job(streams_work *w, uint32_t at, uint32_t prompt) {
                            .sampler = &w->sampling[prompt]};
 }
 
-/* A job for each prompt, in the order of the file: first those that fit into the context, then the others. */
+/* Whether a prompt of so many tokens can run: it has some, and they fit into the context. */
+static int can_run(const streams_work *w, uint32_t n_tokens, stretto_error *why) {
+    if (n_tokens == 0) return st_fail(why, STRETTO_E_INPUT, "an empty prompt has no tokens to go on from");
+    return session_fits_ctx(&w->s, n_tokens, why);
+}
+
+/* A job for each prompt, in the order of the file: first those that can run, then the others. */
 static void order_jobs(streams_work *w) {
     uint32_t n = (uint32_t)w->prompts.n, at = 0;
-    for (unsigned fit = 2; fit-- > 0;) {
+    for (unsigned good = 2; good-- > 0;) {
         for (uint32_t i = 0; i < n; i++) {
             stretto_error why;
-            bool fits = session_fits_ctx(&w->s, (uint32_t)w->ids[i].len, &why) == STRETTO_OK;
-            if (fits == (fit == 1)) add_job(w, at++, i);
+            if ((can_run(w, (uint32_t)w->ids[i].len, &why) == STRETTO_OK) == (good == 1)) add_job(w, at++, i);
         }
-        if (fit) w->n_jobs = at;
+        if (good) w->n_jobs = at;
     }
 }
 
-static int fail_long(const streams_work *w, uint32_t job, stretto_error *err) {
+/* Of a job that cannot run: its line, and why. */
+static int fail_job(const streams_work *w, uint32_t job, stretto_error *err) {
     stretto_error why = {0};
-    int rc = session_fits_ctx(&w->s, w->jobs[job].n_prompt, &why);
+    int rc = can_run(w, w->jobs[job].n_prompt, &why);
     return st_fail(err, rc, "%.*s line %u: \"prompt\": %.*s", ST_CUT(cli_shown_path(w->o->prompts), 200),
                    w->prompts.list[w->prompt_of[job]].line, ST_CUT(why.text, 250));
 }
 
-/* The context of every stream: room for the longest prompt that fits and what is to follow it. */
+/* The context of every stream: room for the longest prompt that can run and what is to follow it. */
 static int choose_ctx(streams_work *w, stretto_error *err) {
     uint32_t wanted = 0, longest = 0;
     order_jobs(w);
@@ -124,7 +127,7 @@ static int choose_ctx(streams_work *w, stretto_error *err) {
         if (all > wanted) wanted = all;
         if (w->jobs[i].n_prompt > w->jobs[longest].n_prompt) longest = i;
     }
-    if (w->n_jobs == 0) return fail_long(w, longest, err);
+    if (w->n_jobs == 0) return fail_job(w, longest, err);
     return session_choose_ctx(&w->s, w->jobs[longest].n_prompt, wanted, &w->n_ctx, err);
 }
 
@@ -183,15 +186,15 @@ static int take_result(void *arg, const st_job_result *r) {
     return rc;
 }
 
-/* Prompts that are too long fail by themselves. *why: what the first of them did. */
-static int refuse_long(streams_work *w, stretto_error *why) {
+/* Prompts that cannot run fail by themselves. *why: what the first of them did. */
+static int refuse_others(streams_work *w, stretto_error *why) {
     int rc = STRETTO_OK;
     for (uint32_t i = w->n_jobs; i < w->prompts.n && !rc; i++) {
         stretto_error own;
-        session_fits_ctx(&w->s, w->jobs[i].n_prompt, &own);
+        can_run(w, w->jobs[i].n_prompt, &own);
         rc = take_result(w, &(st_job_result){.job = i, .finish = ST_FINISH_ERROR, .error = &own});
     }
-    if (w->n_jobs < w->prompts.n) fail_long(w, w->n_jobs, why);
+    if (w->n_jobs < w->prompts.n) fail_job(w, w->n_jobs, why);
     return rc;
 }
 
@@ -329,12 +332,12 @@ static int outcome(const streams_work *w, int rc, stretto_error *err) {
 
 static int run_all(streams_work *w, stretto_error *err) {
     st_streams_events events = {.on_result = take_result, .on_pass = see_pass, .arg = w};
-    stretto_error differs = {0}, untold = {0}, too_long = {0};
-    int verified = STRETTO_OK, rc = refuse_long(w, &too_long);
+    stretto_error differs = {0}, untold = {0}, refused = {0};
+    int verified = STRETTO_OK, rc = refuse_others(w, &refused);
     if (!rc) rc = st_streams_run(w->streams, w->jobs, w->n_jobs, &events, err);
     cli_progress_end(w->cx);
     if (w->failed.code) return st_fail(err, w->failed.code, "%s", w->failed.text);
-    if (!rc && too_long.code) rc = st_fail(err, too_long.code, "%s", too_long.text);
+    if (!rc && refused.code) rc = st_fail(err, refused.code, "%s", refused.text);
     int told = tell(w, &untold);
     rc = outcome(w, rc, err);
     if (!rc && told) rc = st_fail(err, told, "%s", untold.text);

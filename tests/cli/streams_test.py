@@ -499,7 +499,6 @@ class Refused(support.CommandTest):
         self.refuses(b'{"id": 1, "prompt": "a"}', '"id" 1', "line 1")
         self.refuses(b'{"id": 2}', '"prompt"')
         self.refuses(b'{"id": 2, "prompt": 7}', '"prompt" is 7')
-        self.refuses(b'{"id": 2, "prompt": ""}', '"prompt" is empty')
         self.refuses(b'{"id": 2, "prompt": "a", "n": -1}', '"n" is -1', "0 to 1000000")
         self.refuses(b'{"id": 2, "prompt": "a", "n": 99999999999999999999}', "no JSON")
         self.refuses(b'{"id": 2, "prompt": "a", "n": "3"}', '"n" is a text')
@@ -513,10 +512,11 @@ class Refused(support.CommandTest):
         jobs = [{"id": i, "prompt": "word " * (30 + i % 2), "n": 1} for i in range(3)]
         self.fails(REFUSED, *words, stdin=lines(jobs), says="line 2")  # the longest
 
-    def test_a_prompt_that_does_not_fit_fails_alone(self):
+    def test_a_prompt_that_cannot_run_fails_alone(self):
         good = [dict(p, n=2) for p in prompts(5) if len(p["prompt"].split()) < 3]
         long = [{"id": x, "prompt": "word " * 40, "n": 2} for x in ("long", "longer")]
-        jobs = [long[0], *good[:1], long[1], *good[1:]]
+        empty = {"id": "empty", "prompt": ""}
+        jobs = [long[0], *good[:1], empty, long[1], *good[1:]]
         with tempfile.TemporaryDirectory() as folder:
             summary = os.path.join(folder, "summary.json")
             words = ["run", "-m", LLAMA, "--prompts", "-", "--ignore-eos", "--verify"]
@@ -530,20 +530,22 @@ class Refused(support.CommandTest):
         for one in long:
             self.assertEqual((got[one["id"]]["ids"], got[one["id"]]["finish_reason"]), ([], "error"))
             self.assertRegex(got[one["id"]]["error"], "tokens do not fit into the context of 20: .* too many")
+        self.assertEqual((got["empty"]["ids"], got["empty"]["finish_reason"]), ([], "error"))
+        self.assertIn("an empty prompt has no tokens", got["empty"]["error"])
         whole = support.run(*words, stdin=lines(good))
         self.assertEqual(whole.returncode, 0, whole.stderr)
         for alone in map(json.loads, whole.stdout.splitlines()):
             self.assertEqual(got[alone["id"]]["ids"], alone["ids"])
         last = errors.strip().splitlines()[-1]
-        self.assertIn(f'2 of {len(jobs)} prompts failed: standard input line 1: "prompt": ', last)
+        self.assertIn(f'3 of {len(jobs)} prompts failed: standard input line 1: "prompt": ', last)
         self.assertIn(f"verified: the ids of {len(good)} prompts", errors)
-        self.assertEqual((told["prompts"], told["failed"]), (len(jobs), 2))
+        self.assertEqual((told["prompts"], told["failed"]), (len(jobs), 3))
 
     def test_standard_input_is_named(self):
         words = ["run", "-m", LLAMA, "--prompts", "-"]
         for line, says in (
             ('{"id": 1}', "no key"),
-            ('{"id": 1, "prompt": ""}', "is empty"),
+            ('{"id": 1, "prompt": ""}', "an empty prompt"),
             (json.dumps({"id": 1, "prompt": "word " * 600}), "do not fit"),
         ):
             self.fails(REFUSED, *words, stdin=line, says=["standard input line 1: ", says])
