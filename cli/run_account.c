@@ -119,6 +119,8 @@ void run_account_of(run_account *out, run_expected *expected, const st_schedule 
 
 /* ---- text ---- */
 
+#define QUOTIENT_LONG 1e6 /* from here on with an exponent: a schedule may predict anything above 0 */
+
 static void print_quotients(cli *cx, const char *what, const run_rates *measured, const run_rates *predicted) {
     const struct {
         double measured, predicted;
@@ -126,14 +128,15 @@ static void print_quotients(cli *cx, const char *what, const run_rates *measured
     } parts[] = {{measured->tokens_per_s, predicted->tokens_per_s, " for tokens/s"},
                  {measured->prefill_tokens_per_s, predicted->prefill_tokens_per_s, " for prompts"},
                  {measured->ttft_ms, predicted->ttft_ms, " for the first token"}};
-    char text[160];
-    int at = 0;
+    st_buf text = {0};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!(parts[i].measured > 0 && parts[i].predicted > 0)) continue;
-        at += snprintf(text + at, sizeof text - (size_t)at, "%s%.2f%s", at ? ", " : "",
-                       parts[i].measured / parts[i].predicted, parts[i].what);
+        const double quotient = parts[i].measured / parts[i].predicted;
+        st_buf_printf(&text, quotient < QUOTIENT_LONG ? "%s%.2f%s" : "%s%.3g%s", text.len ? ", " : "", quotient,
+                      parts[i].what);
     }
-    if (at > 0) cli_note(cx, "%s: %s", what, text);
+    if (text.len > 0 && !text.failed) cli_note(cx, "%s: %s", what, text.data);
+    st_buf_free(&text);
 }
 
 static void print_steps(cli *cx, const run_account *a) {

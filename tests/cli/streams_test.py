@@ -244,6 +244,20 @@ class Schedules(support.CommandTest):
         many = dict(schedule("batched", [A] * 4, streams=3), predicted=one["predicted"], workload=one["workload"])
         self.assertNotIn("predicted", said(many, alike, "--streams", "2"))
 
+    def test_a_prediction_near_nothing(self):
+        """Quotients of hundreds of digits are told in a few."""
+        one = schedule("serial", [A] * 4)
+        job = {"id": 1, "prompt": "the cat sat", "n": 8}
+        tokens = len(self.ids("tokenize", "-m", LLAMA, "-p", job["prompt"], "--bos"))
+        one["workload"] = {"streams": 1, "prompt_tokens": tokens, "generated_tokens": 8}
+        one["predicted"] = {"tokens_per_s": 1e-300, "prefill_tokens_per_s": 1e-290, "ttft_ns": 1e-280}
+        words, text = self.with_schedule(one, jobs=[job])
+        result = support.run(*words, stdin=text)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        number = r"\d(?:\.\d+)?e\+\d+"
+        quotients = f"measured over predicted: {number} for tokens/s, {number} for prompts, {number} for the first token\n"
+        self.assertRegex(result.stderr.decode(), quotients)
+
     def test_a_prediction_for_another_model(self):
         told = "the schedule was planned for"
         with tempfile.TemporaryDirectory() as folder:
