@@ -50,9 +50,12 @@ static int make_steps(probe_plan *plan, stretto_error *err) {
     int rc = STRETTO_OK;
     for (unsigned i = 0; i < plan->n_sides && !rc; i++) {
         probe_side *of = &plan->of[i];
+        cli_progress(s->cx, "reading %u tokens of context before chunk %s: step %u of %u", plan->depth, of->name, i + 1,
+                     plan->n_sides);
         rc = st_chunk_step_create(&of->step, s->chain, of->chunk, ids, plan->depth + of->tokens, of->tokens, threads,
                                   err);
     }
+    cli_progress_end(s->cx);
     free(ids);
     return rc;
 }

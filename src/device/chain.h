@@ -96,8 +96,9 @@ uint64_t st_chain_busy_ns(const st_chain *chain, uint32_t i);
  * before has just produced, and the KV holds the earlier positions; the chain's stream is not touched. Running it
  * always computes and writes the same positions, so it can run again and again. Needs 1 <= n_rows <= n_ids <= the
  * chain's context. It may run on units of up to max_threads workers (0: as the chain's own units). STRETTO_E_USAGE says
- * which of these is wrong, and names a chunk that is not there. Owned by the caller: st_chunk_step_free; the chain must
- * outlive it. Two steps may run at once. */
+ * which of these is wrong, and names a chunk that is not there; STRETTO_E_STOPPED when the chain's stop flag is set
+ * while the earlier positions are read. Owned by the caller: st_chunk_step_free; the chain must outlive it. Two steps
+ * may run at once. */
 typedef struct st_chunk_step st_chunk_step;
 int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i, const int32_t *ids, uint32_t n_ids,
                          uint32_t n_rows, uint32_t max_threads, stretto_error *err);

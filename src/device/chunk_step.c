@@ -4,25 +4,29 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/min.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define CONTEXT_ROWS 64 /* of a call that reads earlier positions: a matrix is read once for all of them */
 
 struct st_chunk_step {
     const st_chunk *chunk;
     uint32_t n_chunks; /* chunks 0..n_chunks-1 have KV here; the last is the one that runs */
     uint32_t n_rows;
-    st_kv **kv;   /* [n_chunks] */
-    st_kv **rows; /* [n_rows] */
+    uint32_t max_rows; /* of a call, those included that read what comes before */
+    st_kv **kv;        /* [n_chunks] */
+    st_kv **rows;      /* [max_rows] */
     st_scratch *scratch;
     float *input;     /* [n_rows][d_model] what the chunk before has produced */
-    float *hidden;    /* [n_rows][d_model] */
-    float *ple;       /* [n_rows][ple stride] */
+    float *hidden;    /* [max_rows][d_model] */
+    float *ple;       /* [max_rows][ple stride] */
     float *logits;    /* [n_rows][logits stride] */
     int32_t *ids;     /* [n_ids] */
-    uint32_t *pos;    /* [n_rows] */
+    uint32_t *pos;    /* [max_rows] */
     int32_t *argmax;  /* [n_rows] */
-    uint32_t *wanted; /* [n_rows] */
+    uint32_t *wanted; /* [max_rows] */
     st_batch batch;
     st_step step;
 };
@@ -56,18 +60,18 @@ static int make_kv(st_chunk_step *s, const st_chain *chain, uint32_t n_ids, stre
 static int make_buffers(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uint32_t n_ids,
                         stretto_error *err) {
     const st_model *m = chain->model;
-    size_t n = s->n_rows;
+    size_t n = s->n_rows, most = s->max_rows;
     s->input = st_alloc(n * m->d_model, sizeof *s->input);
-    s->hidden = st_alloc(n * m->d_model, sizeof *s->hidden);
-    s->ple = st_alloc(n * st_ple_stride(m) + 1, sizeof *s->ple);
+    s->hidden = st_alloc(most * m->d_model, sizeof *s->hidden);
+    s->ple = st_alloc(most * st_ple_stride(m) + 1, sizeof *s->ple);
     s->logits = st_alloc(s->chunk->head ? n * st_logits_stride(m) : 1, sizeof *s->logits);
     s->ids = calloc(n_ids, sizeof *s->ids);
-    s->pos = calloc(n, sizeof *s->pos);
+    s->pos = calloc(most, sizeof *s->pos);
     s->argmax = calloc(n, sizeof *s->argmax);
-    s->wanted = calloc(n, sizeof *s->wanted);
-    s->rows = calloc(n, sizeof *s->rows);
+    s->wanted = calloc(most, sizeof *s->wanted);
+    s->rows = calloc(most, sizeof *s->rows);
     if (!s->input || !s->hidden || !s->ple || !s->logits || !s->ids || !s->pos || !s->argmax || !s->wanted || !s->rows)
-        return st_fail_memory(err, "chunk step", n * (2 * m->d_model + st_logits_stride(m)) * sizeof(float));
+        return st_fail_memory(err, "chunk step", (2 * most * m->d_model + n * st_logits_stride(m)) * sizeof(float));
     memcpy(s->ids, ids, n_ids * sizeof *ids);
     return 0;
 }
@@ -93,11 +97,14 @@ static void run_before(st_chunk_step *s, const st_chain *chain, uint32_t n, uint
     }
 }
 
-/* Earlier positions into the KV, the input of the last rows, then everything as the step itself will need it. */
-static void warm_up(st_chunk_step *s, const st_chain *chain, uint32_t n_ids) {
+/* Earlier positions into the KV, the input of the last rows, then everything as the step itself will need it. A long
+ * context takes a while: STRETTO_E_STOPPED when the chain is to stop. */
+static int warm_up(st_chunk_step *s, const st_chain *chain, uint32_t n_ids, stretto_error *err) {
     uint32_t first = n_ids - s->n_rows;
     for (uint32_t at = 0; at < first;) {
-        uint32_t n = first - at < s->n_rows ? first - at : s->n_rows;
+        uint32_t n = st_min_u32(first - at, s->max_rows);
+        if (chain->stop && atomic_load_explicit(chain->stop, memory_order_relaxed))
+            return st_fail(err, STRETTO_E_STOPPED, "stopped after %u of %u tokens of context", at, first);
         run_before(s, chain, s->n_chunks, at, n);
         at += n;
     }
@@ -106,6 +113,7 @@ static void warm_up(st_chunk_step *s, const st_chain *chain, uint32_t n_ids) {
     set_rows(s, first, s->n_rows, s->kv[s->n_chunks - 1]);
     s->batch.embed = s->n_chunks == 1;
     s->batch.n_wanted = s->chunk->head ? s->n_rows : 0;
+    return 0;
 }
 
 static uint32_t most_threads(const st_chain *chain) {
@@ -129,7 +137,7 @@ static int fill(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uin
                 stretto_error *err) {
     int code = make_kv(s, chain, n_ids, err);
     if (!code) code = make_buffers(s, chain, ids, n_ids, err);
-    if (!code) code = st_scratch_create(&s->scratch, chain->chunks, s->n_chunks, s->n_rows, max_threads, err);
+    if (!code) code = st_scratch_create(&s->scratch, chain->chunks, s->n_chunks, s->max_rows, max_threads, err);
     if (code) return code;
     s->batch = (st_batch){.pos = s->pos,
                           .kv = s->rows,
@@ -138,7 +146,8 @@ static int fill(st_chunk_step *s, const st_chain *chain, const int32_t *ids, uin
                           .wanted = s->wanted,
                           .logits = s->logits,
                           .argmax = s->argmax};
-    warm_up(s, chain, n_ids);
+    code = warm_up(s, chain, n_ids, err);
+    if (code) return code;
     s->step = (st_step){.name = s->chunk->step_name,
                         .run = step_run,
                         .arg = s,
@@ -166,6 +175,8 @@ int st_chunk_step_create(st_chunk_step **out, const st_chain *chain, uint32_t i,
     s->chunk = &chain->chunks[i];
     s->n_chunks = i + 1;
     s->n_rows = n_rows;
+    uint32_t before = st_min_u32(n_ids - n_rows, CONTEXT_ROWS);
+    s->max_rows = before > n_rows ? before : n_rows;
     int code = fill(s, chain, ids, n_ids, max_threads ? max_threads : most_threads(chain), err);
     if (code) {
         st_chunk_step_free(s);

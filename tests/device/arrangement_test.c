@@ -283,6 +283,37 @@ static void steps_stand_alone(void **state) {
     }
 }
 
+/* A long context is read in several calls, and not further once the chain is to stop. */
+static void steps_stop_in_their_context(void **state) {
+    (void)state;
+    fixture f;
+    stretto_error err = {0};
+    atomic_bool stop = true;
+    int32_t *ids = open_golden(&f, "tiny-llama-Q4_1", NULL), many[200];
+    for (unsigned i = 0; i < 200; i++) many[i] = ids[i % N_IDS];
+    f.stop = &stop;
+    st_unit *unit = fixture_unit(&f, 0, 1);
+    st_chain *chain = fixture_chain(&f, "3", ST_KV_F16, 256, 8, 1, NULL);
+    st_chunk_step *step = NULL;
+    assert_int_equal(st_chunk_step_create(&step, chain, 2, many, 200, 3, 0, &err), STRETTO_E_STOPPED);
+    assert_null(step);
+    assert_non_null(strstr(err.text, "after 0 of 197 tokens of context"));
+    atomic_store(&stop, false);
+    fixture_check(st_chunk_step_create(&step, chain, 2, many, 200, 3, 0, &err), &err);
+    st_queue *queue = NULL;
+    st_event event;
+    st_event_init(&event);
+    fixture_check(st_queue_open(unit, &queue, &err), &err);
+    fixture_check(st_run_step(queue, st_chunk_step_get(step), &event, &err), &err);
+    fixture_check(st_chain_forward(chain, many, 198, ST_WANT_LAST, NULL, NULL, &err), &err);
+    assert_memory_equal(st_chunk_step_logits(step), st_chain_logits(chain), f.model->n_vocab * sizeof(float));
+    st_queue_close(queue);
+    st_chunk_step_free(step);
+    st_chain_close(chain);
+    free(ids);
+    fixture_close(&f);
+}
+
 /* All of the rest once, then no more than it takes. */
 static void the_rest_is_streamed_once_and_as_often_as_asked(void **state) {
     (void)state;
@@ -310,10 +341,14 @@ static void the_rest_is_streamed_once_and_as_often_as_asked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bit_equal),         cmocka_unit_test(rings_wrap),
-        cmocka_unit_test(reset_is_fresh),    cmocka_unit_test(truncate_and_go_on),
-        cmocka_unit_test(refusals),          cmocka_unit_test(stops_between_batches),
-        cmocka_unit_test(steps_stand_alone), cmocka_unit_test(the_rest_is_streamed_once_and_as_often_as_asked)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bit_equal),
+                                       cmocka_unit_test(rings_wrap),
+                                       cmocka_unit_test(reset_is_fresh),
+                                       cmocka_unit_test(truncate_and_go_on),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(stops_between_batches),
+                                       cmocka_unit_test(steps_stand_alone),
+                                       cmocka_unit_test(steps_stop_in_their_context),
+                                       cmocka_unit_test(the_rest_is_streamed_once_and_as_often_as_asked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
