@@ -319,7 +319,8 @@ static const cli_option probe_table[] = {
     {.name = "cache", .kind = CLI_CHOICE, .at = AT(cache), .value = "STATE", .choices = "step|warm", .preset = "step",
      .help = "step: the rest of the model is read before each measurement, as in a real step; warm: it is not"},
     {.name = "fresh", .kind = CLI_COUNT, .at = AT(fresh), .value = "N", .most = 100,
-     .help = "the whole probe in N new processes, whose results are combined: shows what differs from run to run"},
+     .help = "the whole probe in N new processes, whose results are combined: shows what differs from run to run, of which few "
+             "processes tell little; 5 is a good number"},
     {.name = "fresh-part", .kind = CLI_COUNT, .not_in_job = true, .at = AT(fresh_part), .value = "I", .hidden = true,
      .help = "one of them: hands its record over"},
     {.name = "quick", .kind = CLI_FLAG, .at = AT(quick),

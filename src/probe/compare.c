@@ -87,17 +87,6 @@ static double change_of(double before, double after, bool ratio) {
     return ratio ? after / before : after - before;
 }
 
-/* The distances from the value grow by the widening; a ratio's on a logarithmic scale, so that it stays above 0. */
-static void widen(st_interval *in, double by, bool ratio) {
-    if (ratio) {
-        in->lo = in->value * pow(in->lo / in->value, by);
-        in->hi = in->value * pow(in->hi / in->value, by);
-    } else {
-        in->lo = in->value + (in->lo - in->value) * by;
-        in->hi = in->value + (in->hi - in->value) * by;
-    }
-}
-
 static unsigned count_resamples(const st_grouped g[2]) {
     double most = DRAWS_MOST / (double)(g[0].n + g[1].n);
     return most > RESAMPLES ? RESAMPLES : most < RESAMPLES_LEAST ? RESAMPLES_LEAST : (unsigned)most;
@@ -118,7 +107,7 @@ static int interval(st_interval *out, st_grouped g[2], bool ratio, uint64_t seed
                          .lo = st_quantile_sorted(changes, n, (1 - LEVEL) / 2),
                          .hi = st_quantile_sorted(changes, n, (1 + LEVEL) / 2)};
     size_t fewer = g[0].n_groups < g[1].n_groups ? g[0].n_groups : g[1].n_groups;
-    widen(out, st_grouped_widening(fewer), ratio);
+    st_grouped_widen(out, fewer, ratio);
     st_free(changes);
     return STRETTO_OK;
 }

@@ -85,14 +85,22 @@ static double arm_median(const st_probe_row *row, enum st_arm arm, double *scrat
     return st_median(scratch, row->n_rounds);
 }
 
+static size_t count_processes(const unsigned *process, size_t n) {
+    size_t found = 1;
+    for (size_t i = 1; i < n; i++) found += process[i] != process[i - 1];
+    return found;
+}
+
 /* Rounds of one process are alike in ways that those of two are not. */
 int st_estimate_interval(const double *values, const unsigned *process, size_t n, const st_estimate_options *options,
                          st_interval *out, stretto_error *err) {
     st_rng rng;
     st_rng_seed(&rng, options->seed);
-    return process[n - 1] == process[0]
-               ? st_bootstrap_median(values, n, options->level, options->resamples, &rng, out, err)
-               : st_bootstrap_groups(values, process, n, options->level, options->resamples, &rng, out, err);
+    if (process[n - 1] == process[0])
+        return st_bootstrap_median(values, n, options->level, options->resamples, &rng, out, err);
+    int code = st_bootstrap_groups(values, process, n, options->level, options->resamples, &rng, out, err);
+    if (code == STRETTO_OK) st_grouped_widen(out, count_processes(process, n), options->ratio);
+    return code;
 }
 
 static int interval_of(const st_probe_row *row, round_fn fn, const st_estimate_options *options, double *scratch,
@@ -188,7 +196,9 @@ int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stret
     if (!row->k) pair_numbers(row, values);
     code = factors(row, options, values, err);
     if (code == STRETTO_OK) code = interval_of(row, round_overlap_serial, options, values, &row->overlap_serial, err);
-    if (code == STRETTO_OK) code = interval_of(row, round_speedup, options, values, &row->speedup, err);
+    st_estimate_options ratio = *options;
+    ratio.ratio = true;
+    if (code == STRETTO_OK) code = interval_of(row, round_speedup, &ratio, values, &row->speedup, err);
 end:
     st_free(values);
     st_free(marked);

@@ -11,6 +11,7 @@ typedef struct st_estimate_options {
     double level; /* of the intervals */
     unsigned resamples;
     uint64_t seed; /* the same seed and rounds give the same intervals */
+    bool ratio;    /* the values are above 0, and so are the interval's ends */
 } st_estimate_options;
 
 /* What a look at the rounds so far needs: the reference side and the overlap factors with their intervals. The row has
@@ -20,8 +21,9 @@ int st_estimate_factors(st_probe_row *row, const st_estimate_options *options, s
 /* All of the row's numbers but verdict and cause; flags outliers and skewed rounds. */
 int st_estimate_row(st_probe_row *row, const st_estimate_options *options, stretto_error *err);
 
-/* The median of values[n], n > 0, of which process[i] is where each was measured, and its interval. STRETTO_E_MEMORY.
- */
+/* The median of values[n], n > 0, of which process[i] is where each was measured (those of one stand together), and its
+ * interval: over rounds, or, of several processes, over these and their rounds, as wide as so few of them ask for.
+ * STRETTO_E_MEMORY. */
 int st_estimate_interval(const double *values, const unsigned *process, size_t n, const st_estimate_options *options,
                          st_interval *out, stretto_error *err);
 

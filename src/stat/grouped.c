@@ -104,3 +104,13 @@ double st_grouped_widening(size_t n_groups) {
     const double wider = st_student(n_groups - 1, ST_LEVEL_FIXED) / st_student(SIZE_MAX, ST_LEVEL_FIXED);
     return sqrt((double)n_groups / (double)(n_groups - 1)) * wider;
 }
+
+static double widen(double end, double value, double by, bool ratio) {
+    return ratio ? value * pow(end / value, by) : value + (end - value) * by;
+}
+
+void st_grouped_widen(st_interval *in, size_t n_groups, bool ratio) {
+    const double by = st_grouped_widening(n_groups);
+    in->lo = widen(in->lo, in->value, by, ratio);
+    in->hi = widen(in->hi, in->value, by, ratio);
+}

@@ -28,7 +28,8 @@ double st_grouped_median(const st_grouped *g); /* of all values */
 double st_grouped_resample(st_grouped *g, st_rng *rng);
 
 /* As st_bootstrap_median, for values in groups: `level` of the resampled medians lie inside, so that what differs from
- * group to group is in the interval (the two-level bootstrap of Kalibera & Jones 2013). */
+ * group to group is in the interval (the two-level bootstrap of Kalibera & Jones 2013). Of few groups that is too
+ * narrow: st_grouped_widen. */
 int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, double level, unsigned resamples,
                         st_rng *rng, st_interval *out, stretto_error *err);
 
@@ -36,5 +37,9 @@ int st_bootstrap_groups(const double *values, const unsigned *group, size_t n, d
  * a resample of few groups spreads by sqrt((n - 1) / n) of what it should, and their own spread is known as badly as
  * n - 1 degrees of freedom tell (Student 1908). 1 with one group, about which nothing is known. */
 double st_grouped_widening(size_t n_groups);
+
+/* Lets the interval's distances from its value grow by that; a ratio's on a logarithmic scale, so that it stays above
+ * 0. */
+void st_grouped_widen(st_interval *in, size_t n_groups, bool ratio);
 
 #endif
