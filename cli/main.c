@@ -54,14 +54,16 @@ static void on_lost_file(int number) {
 
 /* The first Ctrl-C asks to stop, a second one ends the program at once; so does a terminal that goes away, unless nohup
  * has this ignored. A closed pipe and a file that may not grow are errors of write, not deaths. No SA_RESTART, so that
- * a read of standard input ends too. No handler interrupts another. */
+ * a read of standard input ends too. No handler interrupts another. A parent that ignores the ends of its children has
+ * its wish handed down, but how a process of ours ends matters. */
 static void set_signals(void) {
     static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction ask = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN}, before;
-    struct sigaction lost = {.sa_handler = on_lost_file};
+    struct sigaction lost = {.sa_handler = on_lost_file}, usual = {.sa_handler = SIG_DFL};
     sigemptyset(&ask.sa_mask);
     sigemptyset(&ignore.sa_mask);
     sigemptyset(&lost.sa_mask);
+    sigemptyset(&usual.sa_mask);
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) sigaddset(&ask.sa_mask, asking[i]);
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
         bool ignored = asking[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
@@ -70,6 +72,7 @@ static void set_signals(void) {
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
     sigaction(SIGBUS, &lost, NULL);
+    sigaction(SIGCHLD, &usual, NULL);
 }
 
 /* A standard stream that was closed would be given to the first file that is opened. Holding its number the wrong way

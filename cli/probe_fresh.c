@@ -67,7 +67,9 @@ static int spawn(pid_t *pid, char *const *words, int write_end, stretto_error *e
 /* What the end of a part means: its record may be there all the same. */
 static int part_wait(const cli *cx, pid_t pid, unsigned i, stretto_error *err) {
     int status;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return st_fail(err, STRETTO_E_UNIT, "nobody knows how process %u ended: %s", i + 1, strerror(errno));
     if (WIFSIGNALED(status) && cli_stopped(cx)) return st_fail(err, STRETTO_E_STOPPED, "stopped on request");
     if (WIFSIGNALED(status))
         return st_fail(err, STRETTO_E_UNIT, "process %u was ended by signal %d (%s)", i + 1, WTERMSIG(status),

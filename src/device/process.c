@@ -46,7 +46,7 @@ typedef struct process_unit {
     atomic_bool closing;
     pthread_mutex_t lock; /* over what follows, and over posting */
     process_queue *queues;
-    atomic_bool gone; /* the other process has ended and was reaped; `why` is set */
+    atomic_bool gone; /* the other process has ended and is off the kernel's list; `why` is set */
     char why[128];
     st_event *events[PROCESS_PENDING];
     atomic_uint done; /* messages whose events are completed; moved by the listener */
@@ -71,18 +71,41 @@ static uint64_t process_cpu_ns(st_unit *unit) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Whether the other process has ended; who first sees it takes it off the kernel's list. */
+/* Takes the other process off the kernel's list if it has ended, and notes how. Where the program has its children's
+ * ends ignored (SIGCHLD), or waits for all of them itself, somebody else was told. With the lock. */
+static bool reap(process_unit *p) {
+    int status;
+    const pid_t ended = waitpid(p->pid, &status, WNOHANG);
+    if (ended == p->pid)
+        how_it_ended(p, status);
+    else if (ended < 0 && errno == ECHILD)
+        snprintf(p->why, sizeof p->why, "its process %d has ended, and nothing says how", (int)p->pid);
+    else
+        return false;
+    atomic_store(&p->gone, true);
+    return true;
+}
+
+/* Whether the other process has ended. */
 static bool gone(void *unit) {
     process_unit *p = unit;
     if (atomic_load(&p->gone)) return true;
     pthread_mutex_lock(&p->lock);
-    int status;
-    if (!atomic_load(&p->gone) && waitpid(p->pid, &status, WNOHANG) == p->pid) {
-        how_it_ended(p, status);
-        atomic_store(&p->gone, true);
-    }
+    const bool ended = atomic_load(&p->gone) || reap(p);
     pthread_mutex_unlock(&p->lock);
-    return atomic_load(&p->gone);
+    return ended;
+}
+
+/* Not after it was reaped: its number may be another one's then. With the lock. */
+static void end_by_force(process_unit *p) {
+    kill(p->pid, SIGKILL);
+    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    atomic_store(&p->gone, true);
+}
+
+static bool is_stopped(const process_unit *p) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)p->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == p->pid;
 }
 
 /* How long the other process has done nothing, as far as somebody who waits for it has seen. */
@@ -94,15 +117,11 @@ typedef struct watch {
 } watch;
 
 static void give_up(process_unit *p, uint64_t silent_ns) {
-    int status;
     pthread_mutex_lock(&p->lock);
-    if (!atomic_load(&p->gone)) {
-        bool stopped = waitpid(p->pid, &status, WNOHANG | WUNTRACED) == p->pid && WIFSTOPPED(status);
+    if (!atomic_load(&p->gone) && !reap(p)) {
         snprintf(p->why, sizeof p->why, "its process %d %s (no answer and no computing for %.1f s), and was ended",
-                 (int)p->pid, stopped ? "was stopped" : "hung", (double)silent_ns / 1e9);
-        kill(p->pid, SIGKILL);
-        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
-        atomic_store(&p->gone, true);
+                 (int)p->pid, is_stopped(p) ? "was stopped" : "hung", (double)silent_ns / 1e9);
+        end_by_force(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -261,8 +280,9 @@ static void process_end(process_unit *p) {
     st_bell_ring(&p->box->bell);
     for (uint64_t since = st_now_ns(); !gone(p); nap()) {
         if (st_now_ns() - since < END_NS) continue;
-        kill(p->pid, SIGKILL);
-        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
+        pthread_mutex_lock(&p->lock);
+        if (!reap(p)) end_by_force(p);
+        pthread_mutex_unlock(&p->lock);
         return;
     }
 }

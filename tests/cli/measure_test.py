@@ -607,6 +607,20 @@ class Probe(support.CommandTest):
         self.check_row(row, 9)
         self.fails(USAGE, *words[:3], "--pairs", "1,9", "--fresh", "2", says="process 1 failed")
 
+    def test_fresh_processes_below_a_parent_that_ignores_ends(self):
+        """It hands that down, and then nothing would say how a process ended."""
+        words = ["probe", "-m", LLAMA, "--quick", "--arrangement", "one-unit", "--rounds", "10", "--fresh", "2"]
+        with subprocess.Popen(
+            [STRETTO, *words, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=support.environment(),
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        ) as process:
+            out, err = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(json.loads(out)["processes"], 2)
+
     def test_interrupted_in_fresh_processes(self):
         process = subprocess.Popen(
             [STRETTO, "probe", "-m", LLAMA, "--quick", "--rounds", "1000000", "--budget", "0", "--fresh", "3", "--json"],

@@ -183,6 +183,30 @@ static void its_death_is_an_error_that_says_how(void **state) {
     atomic_store(&common->hang, false);
 }
 
+/* In a program that leaves its children to the system, which tells nobody how one ended. */
+static void its_death_is_seen_where_ends_are_ignored(void **state) {
+    (void)state;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    st_unit *unit = open_unit();
+    st_queue *queue;
+    st_event done;
+    stretto_error err = {0};
+    st_event_init(&done);
+    assert_int_equal(st_queue_open(unit, &queue, NULL), 0);
+    assert_int_equal(st_run_step(queue, &good, &done, NULL), 0);
+    atomic_store(&common->hang, true);
+    atomic_store(&common->runs, 0);
+    assert_int_equal(st_submit(queue, &good, NULL, 0, &done, NULL), 0);
+    while (atomic_load(&common->runs) == 0) usleep(1000);
+    kill(st_process_id(unit), SIGKILL);
+    assert_int_equal(st_event_wait(&done, &err), STRETTO_E_UNIT);
+    if (!strstr(err.text, "has ended, and nothing says how")) fail_msg("%s", err.text);
+    st_queue_close(queue);
+    st_unit_close(unit);
+    atomic_store(&common->hang, false);
+    signal(SIGCHLD, before);
+}
+
 static void check_given_up(st_unit *unit, const stretto_error *err) {
     char says[64];
     snprintf(says, sizeof says, "its process %d was stopped", (int)st_process_id(unit));
@@ -336,6 +360,7 @@ int main(void) {
         cmocka_unit_test(it_can_be_opened_after_a_lane_was_closed),
         cmocka_unit_test(a_dependency_is_waited_for),
         cmocka_unit_test(its_death_is_an_error_that_says_how),
+        cmocka_unit_test(its_death_is_seen_where_ends_are_ignored),
         cmocka_unit_test(one_that_is_stopped_is_given_up),
         cmocka_unit_test(one_that_is_slow_is_not_given_up),
         cmocka_unit_test(signals_for_the_whole_group_do_not_end_it),
