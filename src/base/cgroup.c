@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FILE_LIMIT ((size_t)1 << 20)
+#define SMALL 1024 /* bytes of a group's file; cpu.stat has some lines */
 
 static void limit_quota(st_cgroup *out, double quota, double period) {
     if (!(quota > 0) || !(period > 0)) return;
@@ -30,11 +31,18 @@ static void group_read(st_buf *text, const char *dir, const char *name) {
     text->len = 0;
     st_buf path = {0};
     st_buf_printf(&path, "/%s", name);
-    if (path.failed || !st_file_read(text, dir, path.data, 256)) st_buf_text(text, "");
+    if (path.failed || !st_file_read(text, dir, path.data, SMALL)) st_buf_text(text, "");
     st_buf_free(&path);
 }
 
-static void group_limits(st_cgroup *out, const char *dir) {
+/* The number after `word` in cpu.stat, added to what other groups count. */
+static void count_throttled(st_cgroup *out, const char *text) {
+    static const char word[] = "nr_throttled ";
+    const char *at = strstr(text, word);
+    if (at) out->throttled = (out->throttled < 0 ? 0 : out->throttled) + strtoll(at + sizeof word - 1, NULL, 10);
+}
+
+static void group_cpu(st_cgroup *out, const char *dir) {
     st_buf text = {0};
     double quota, period;
     group_read(&text, dir, "cpu.max");
@@ -44,12 +52,27 @@ static void group_limits(st_cgroup *out, const char *dir) {
         group_read(&text, dir, "cpu.cfs_period_us");
         if (!text.failed && sscanf(text.data, "%lf", &period) == 1) limit_quota(out, quota, period);
     }
+    group_read(&text, dir, "cpu.stat");
+    if (!text.failed) count_throttled(out, text.data);
+    st_buf_free(&text);
+}
+
+static void group_memory(st_cgroup *out, const char *dir) {
+    st_buf text = {0};
     group_read(&text, dir, "memory.max");
     if (!text.failed) limit_memory(out, text.data);
     group_read(&text, dir, "memory.limit_in_bytes");
     if (!text.failed) limit_memory(out, text.data);
     st_buf_free(&text);
 }
+
+/* What a hierarchy is read for; with v1 each controller can have one of its own, or share it. */
+static const struct controller {
+    const char *name;
+    void (*read)(st_cgroup *out, const char *dir);
+} controllers[] = {{"cpu", group_cpu}, {"memory", group_memory}};
+
+#define N_CONTROLLERS (sizeof controllers / sizeof *controllers)
 
 /* Whether the comma-separated list has the word. */
 static bool list_has(const char *list, const char *word) {
@@ -90,10 +113,11 @@ static void unescape(char *text) {
     *out = '\0';
 }
 
-/* Limits of the group at `path` in a hierarchy mounted at `point`, where the mount shows what is below `base`, and of
- * all its ancestors that can be seen. A container often sees its own group as the top: then path does not begin with
- * base, or leads out of it, and the mount point itself is the group. */
-static void hierarchy_limits(st_cgroup *out, const char *root, const char *point, const char *base, const char *path) {
+/* What a controller says of the group at `path` in a hierarchy mounted at `point`, where the mount shows what is below
+ * `base`, and of all its ancestors that can be seen. A container often sees its own group as the top: then path does
+ * not begin with base, or leads out of it, and the mount point itself is the group. */
+static void read_hierarchy(st_cgroup *out, const struct controller *controller, const char *root, const char *point,
+                           const char *base, const char *path) {
     size_t skip = strcmp(base, "/") == 0 ? 0 : strlen(base);
     bool below = strncmp(path, base, skip) == 0 && (path[skip] == '/' || path[skip] == '\0');
     const char *rest = below && !strstr(path, "/..") ? path + skip : "";
@@ -102,7 +126,7 @@ static void hierarchy_limits(st_cgroup *out, const char *root, const char *point
     size_t top = dir.len;
     st_buf_text(&dir, rest);
     while (!dir.failed) {
-        group_limits(out, dir.data);
+        controller->read(out, dir.data);
         char *slash = strrchr(dir.data + top, '/');
         if (!slash) break;
         *slash = '\0';
@@ -111,7 +135,7 @@ static void hierarchy_limits(st_cgroup *out, const char *root, const char *point
 }
 
 /* One line of mountinfo: "36 35 98:0 BASE POINT options [tags ...] - TYPE source SUPER". */
-static void mount_limits(st_cgroup *out, const char *root, char *line, const char *groups, size_t groups_len) {
+static void read_mount(st_cgroup *out, const char *root, char *line, const char *groups, size_t groups_len) {
     char *field[5], *rest = line, *tail = strstr(line, " - ");
     if (!tail) return;
     *tail = '\0';
@@ -123,24 +147,23 @@ static void mount_limits(st_cgroup *out, const char *root, char *line, const cha
     if (!tail) return;
     unescape(field[3]);
     unescape(field[4]);
-    static const char *const controllers[] = {"cpu", "memory"};
-    for (int i = 0; i < 2 && strcmp(type, "cgroup") == 0; i++) {
-        const char *path = list_has(tail, controllers[i]) ? group_path(groups, groups_len, controllers[i]) : NULL;
-        if (path) hierarchy_limits(out, root, field[4], field[3], path);
+    bool v1 = strcmp(type, "cgroup") == 0, v2 = strcmp(type, "cgroup2") == 0;
+    for (size_t i = 0; i < N_CONTROLLERS && (v1 || v2); i++) {
+        const char *name = controllers[i].name, *path = NULL;
+        if (v2 || list_has(tail, name)) path = group_path(groups, groups_len, v2 ? "" : name);
+        if (path) read_hierarchy(out, &controllers[i], root, field[4], field[3], path);
     }
-    const char *path = strcmp(type, "cgroup2") == 0 ? group_path(groups, groups_len, "") : NULL;
-    if (path) hierarchy_limits(out, root, field[4], field[3], path);
 }
 
 void st_cgroup_read(st_cgroup *out, const char *root) {
-    *out = (st_cgroup){.quota_cpus = 0, .memory_bytes = UINT64_MAX};
+    *out = (st_cgroup){.quota_cpus = 0, .memory_bytes = UINT64_MAX, .throttled = -1};
     st_buf groups = {0}, mounts = {0};
     if (st_file_read(&groups, root, "/proc/self/cgroup", FILE_LIMIT) &&
         st_file_read(&mounts, root, "/proc/self/mountinfo", FILE_LIMIT)) {
         for (size_t i = 0; i < groups.len; i++)
             if (groups.data[i] == '\n') groups.data[i] = '\0';
         char *rest = mounts.data, *line;
-        while ((line = strsep(&rest, "\n"))) mount_limits(out, root, line, groups.data, groups.len);
+        while ((line = strsep(&rest, "\n"))) read_mount(out, root, line, groups.data, groups.len);
     }
     st_buf_free(&groups);
     st_buf_free(&mounts);

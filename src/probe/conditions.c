@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Throttling counts: nr_throttled of cgroup cpu.stat (admin-guide/cgroup-v2) and core_throttle_count (x86 thermal). */
+ * Throttling counts: nr_throttled of the process's own control groups and core_throttle_count (x86 thermal). */
 #include "probe/conditions.h"
 
+#include "base/cgroup.h"
 #include "base/file.h"
 
 #include <inttypes.h>
@@ -9,25 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the number after `word` in a file, or the file's first number where word is "". */
-static void count_add(int64_t *count, const char *root, const char *path, const char *word) {
+/* Adds the first number in a file. */
+static void count_add(int64_t *count, const char *root, const char *path) {
     st_buf text = {0};
-    if (st_file_read(&text, root, path, 4096) && !text.failed && text.data) {
-        const char *at = strstr(text.data, word);
-        if (at) *count = (*count < 0 ? 0 : *count) + strtoll(at + strlen(word), NULL, 10);
-    }
+    if (st_file_read(&text, root, path, 64) && !text.failed && text.data)
+        *count = (*count < 0 ? 0 : *count) + strtoll(text.data, NULL, 10);
     st_buf_free(&text);
 }
 
 static int64_t throttled_read(const st_host *host, const char *root) {
-    int64_t count = -1;
-    count_add(&count, root, "/sys/fs/cgroup/cpu.stat", "nr_throttled ");
-    count_add(&count, root, "/sys/fs/cgroup/cpu/cpu.stat", "nr_throttled ");
+    st_cgroup group;
+    st_cgroup_read(&group, root);
+    int64_t count = group.throttled;
     for (unsigned i = 0; host && i < host->n_cores; i++) {
         char path[96];
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
                  host->cores[i].cpu);
-        count_add(&count, root, path, "");
+        count_add(&count, root, path);
     }
     return count;
 }

@@ -94,6 +94,29 @@ static void v2_container(void **state) {
     expect(*state, 0.5, UINT64_MAX);
 }
 
+static void expect_throttled(const char *root, int64_t times) {
+    st_cgroup group;
+    st_cgroup_read(&group, root);
+    assert_int_equal(group.throttled, times);
+}
+
+/* Counted for the group and its ancestors, once each. */
+static void throttled_periods(void **state) {
+    expect_throttled(*state, -1);
+    put(*state, "/proc/self/cgroup", "0::/a/b\n");
+    put(*state, "/proc/self/mountinfo", MOUNT_V2);
+    put(*state, "/sys/fs/cgroup/cpu.stat", "usage_usec 1\n");
+    expect_throttled(*state, -1);
+    put(*state, "/sys/fs/cgroup/a/cpu.stat", "nr_periods 9\nnr_throttled 3\n");
+    put(*state, "/sys/fs/cgroup/a/b/cpu.stat", "nr_periods 9\nnr_throttled 4\n");
+    put(*state, "/sys/fs/cgroup/a/c/cpu.stat", "nr_periods 9\nnr_throttled 50\n");
+    expect_throttled(*state, 7);
+    put(*state, "/proc/self/cgroup", "1:cpu,memory:/x\n");
+    put(*state, "/proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/both rw - cgroup cgroup rw,cpu,memory\n");
+    put(*state, "/sys/fs/cgroup/both/cpu.stat", "nr_periods 9\nnr_throttled 2\n");
+    expect_throttled(*state, 2);
+}
+
 #define MOUNT_V1                                                                                                       \
     "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"                                                       \
     "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:7 - cgroup cgroup rw,cpu,cpuacct\n"                    \
@@ -236,6 +259,7 @@ int main(void) {
         WITH_ROOT(v2_tightest_of_all_ancestors),
         WITH_ROOT(v2_container),
         WITH_ROOT(v1_hierarchies),
+        WITH_ROOT(throttled_periods),
         WITH_ROOT(v1_container),
         cmocka_unit_test(reads_this_machine),
         cmocka_unit_test(honours_affinity),

@@ -33,7 +33,11 @@ static void throttling_is_counted(void **state) {
     st_conditions got;
     st_conditions_read(&got, &host, root);
     assert_int_equal(got.throttled, -1);
-    file_write(root, "/sys/fs/cgroup", "cpu.stat", "usage_usec 10\nnr_periods 5\nnr_throttled 7\nthrottled_usec 9\n");
+    file_write(root, "/proc/self", "cgroup", "0::/work.slice/probe.scope\n");
+    file_write(root, "/proc/self", "mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    file_write(root, "/sys/fs/cgroup", "cpu.stat", "usage_usec 10\nuser_usec 4\nsystem_usec 6\n");
+    file_write(root, "/sys/fs/cgroup/other.slice", "cpu.stat", "nr_throttled 100\n");
+    file_write(root, "/sys/fs/cgroup/work.slice", "cpu.stat", "usage_usec 10\nnr_periods 5\nnr_throttled 7\nx 9\n");
     file_write(root, "/sys/devices/system/cpu/cpu3/thermal_throttle", "core_throttle_count", "4\n");
     st_conditions_read(&got, &host, root);
     assert_int_equal(got.throttled, 11);
