@@ -111,6 +111,7 @@ static int read_line(cli_prompts *prompts, const place *at, const char *line, si
                      const cli_prompt *defaults, stretto_error *err) {
     json_error_t why;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    if (!object && !why.text[0]) return st_fail_memory(err, "a prompt", length); /* Jansson has a word for all else */
     if (!object)
         return st_fail(err, STRETTO_E_INPUT, "%.*s line %u: no JSON at byte %d: %.*s", ST_CUT(at->file, 200), at->line,
                        why.position, ST_CUT(why.text, 160));

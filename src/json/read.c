@@ -44,7 +44,9 @@ st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, strett
         return top;
     }
     in->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &problem);
-    if (!in->root) {
+    if (!in->root && !problem.text[0]) { /* Jansson has a word for all else */
+        in->code = st_fail_memory(err, "JSON", len);
+    } else if (!in->root) {
         in->code = st_fail(err, STRETTO_E_INPUT, "line %d, column %d: no JSON: %.*s", problem.line, problem.column,
                            ST_CUT(problem.text, 200));
     } else if (!json_is_object(in->root)) {

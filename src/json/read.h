@@ -29,7 +29,7 @@ typedef struct st_json_value {
 } st_json_value;
 
 /* Parses a document whose top is an object; st_json_end in every case. Duplicate keys are refused. STRETTO_E_INPUT with
- * line and column, or when there is nothing in it. */
+ * line and column, or when there is nothing in it; STRETTO_E_MEMORY. */
 st_json_value st_json_begin(st_json_in *in, const char *text, size_t len, stretto_error *err);
 int st_json_end(st_json_in *in); /* the code; frees what was parsed, so copy strings before */
 

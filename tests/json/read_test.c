@@ -129,11 +129,31 @@ static void what_is_no_document_is_refused(void **state) {
     assert_int_equal(st_json_end(&r.in), STRETTO_E_INPUT);
 }
 
+static void *no_memory(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+/* That is no fault of the document. */
+static void memory_that_is_out_is_told(void **state) {
+    (void)state;
+    reading r;
+    json_malloc_t take;
+    json_free_t give;
+    json_get_alloc_funcs(&take, &give);
+    json_set_alloc_funcs(no_memory, give);
+    begin(&r, document);
+    json_set_alloc_funcs(take, give);
+    assert_int_equal(st_json_end(&r.in), STRETTO_E_MEMORY);
+    assert_non_null(strstr(r.err.text, "out of memory: JSON"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_within_limits_are_read), cmocka_unit_test(the_first_failure_stays),
         cmocka_unit_test(a_failure_says_where),          cmocka_unit_test(a_long_key_is_cut_between_characters),
         cmocka_unit_test(a_byte_order_mark_is_skipped),  cmocka_unit_test(what_is_no_document_is_refused),
+        cmocka_unit_test(memory_that_is_out_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
