@@ -221,6 +221,9 @@ static void set_task(plan_work *w) {
 static int check(plan_work *w, stretto_error *err) {
     stretto_error why = {0};
     st_costs costs;
+    if (w->o->rounds > 1 && w->o->rounds < PLAN_ROUNDS_LEAST)
+        st_warn(&w->cx->log, "--rounds %u: the margins of so few runs are wide; take %d or more", w->o->rounds,
+                PLAN_ROUNDS_LEAST);
     int checked = plan_check(&w->choice, &w->costs, &w->s, w->meter, w->o->rounds, err);
     int rc = plan_meter_costs(w->meter, &costs, &why);
     if (!rc) {

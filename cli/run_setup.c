@@ -98,14 +98,12 @@ static int read_file(run_setup *setup, const cli *cx, stretto_error *err) {
     return rc;
 }
 
-/* --streams wins over the file's number, for which the prediction was. */
+/* --streams wins over the file's number, for which the prediction was; they share as many calls. */
 static int set_streams(run_setup *setup, stretto_error *err) {
     st_schedule *s = &setup->schedule;
     if (!setup->o->streams || setup->o->streams == s->streams) return STRETTO_OK;
-    bool all = s->batch == s->streams && s->streams > 1;
     setup->expected.there = false;
-    s->streams = setup->o->streams;
-    if (all || s->kind == ST_SCHEDULE_BATCHED || s->batch > s->streams) s->batch = s->streams;
+    st_schedule_set_streams(s, setup->o->streams);
     stretto_error why = {0};
     if (!st_schedule_check(s, &why)) return STRETTO_OK;
     return st_fail(err, STRETTO_E_USAGE, "--streams %u with %.*s: %.*s", setup->o->streams,

@@ -121,12 +121,9 @@ static bool add_predicted(chooser *c, const st_schedule *s) {
     return row->possible;
 }
 
-/* The same with fewer streams in flight, in as many calls. */
 static st_schedule with_streams(const st_schedule *s, uint32_t streams) {
-    uint32_t calls = (s->streams + s->batch - 1) / s->batch;
     st_schedule fewer = *s;
-    fewer.streams = streams;
-    fewer.batch = (streams + calls - 1) / calls;
+    st_schedule_set_streams(&fewer, streams);
     return fewer;
 }
 

@@ -155,6 +155,14 @@ int st_schedule_check(const st_schedule *s, stretto_error *err) {
     return code ? code : check_draft(s, err);
 }
 
+void st_schedule_set_streams(st_schedule *s, uint32_t streams) {
+    uint32_t calls = (s->streams + s->batch - 1) / s->batch;
+    bool all = s->kind == ST_SCHEDULE_BATCHED || (s->kind == ST_SCHEDULE_REPLICAS && calls == s->n_units);
+    bool one = s->draft != ST_DRAFT_NONE || (s->batch == 1 && !all);
+    s->streams = streams;
+    s->batch = one ? 1 : (streams + calls - 1) / calls;
+}
+
 static int unknown_unit(const char *name, const char *const *names, uint32_t n_names, stretto_error *err) {
     const char *list[ST_PLAN_UNITS_MAX + 1];
     uint32_t n = n_names < ST_PLAN_UNITS_MAX ? n_names : ST_PLAN_UNITS_MAX;

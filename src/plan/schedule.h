@@ -87,6 +87,10 @@ int st_schedule_check(const st_schedule *schedule, stretto_error *err);
 int st_schedule_bind(const st_schedule *schedule, uint32_t n_chunks, const char *const *names, uint32_t n_names,
                      uint32_t *unit_of, stretto_error *err);
 
+/* Another number of streams in flight, at least 1, in as many calls: their batch grows or shrinks with it. But where
+ * one stream decodes in a call that stays so, unless that is all that a unit of replicas has. */
+void st_schedule_set_streams(st_schedule *schedule, uint32_t streams);
+
 /* The JSON form; the caller's reference. NULL when memory is out. */
 json_t *st_schedule_json(const st_schedule *schedule);
 

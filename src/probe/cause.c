@@ -262,10 +262,12 @@ static bool cause_true_overlap(st_probe_row *row) {
     bool medians = row->slowdown[0] <= 1 + ST_END_TOLERANCE && row->slowdown[1] <= 1 + ST_END_TOLERANCE;
     bool full = row->overlap.lo >= ST_OVERLAP_FULL || (row->overlap.value >= ST_OVERLAP_FULL && row->overlap.hi >= 1);
     if (2 * solo < row->n_rounds && !(medians && full)) return false;
-    evidence_set(row, ST_CAUSE_TRUE_OVERLAP,
-                 "both end at their solo times in %.0f %% of rounds; in the median %s takes %.2f times as long as "
-                 "alone, %s %.2f times",
-                 percent(solo, row->n_rounds), row->name[0], row->slowdown[0], row->name[1], row->slowdown[1]);
+    char rounds[64] = ""; /* those of a noisy row are off in one way or the other, its medians are not */
+    if (2 * solo >= row->n_rounds)
+        snprintf(rounds, sizeof rounds, "both end at their solo times in %.0f %% of rounds; ",
+                 percent(solo, row->n_rounds));
+    evidence_set(row, ST_CAUSE_TRUE_OVERLAP, "%sin the median %s takes %.2f times as long as alone, %s %.2f times",
+                 rounds, row->name[0], row->slowdown[0], row->name[1], row->slowdown[1]);
     return true;
 }
 

@@ -409,8 +409,18 @@ class Schedules(support.CommandTest):
             self.assertIn(said, result.stderr.decode())
 
     def test_streams_of_the_command_line_win(self):
-        words, jobs = self.with_schedule(schedule("batched", [A] * 4, streams=2), "--streams", "5")
-        self.assertIn("in 5 streams", support.run(*words, stdin=jobs).stderr.decode())
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            words, jobs = self.with_schedule(
+                schedule("handover", [B] * 4, prompt_unit=A, more_units=[A], streams=4, batch=2)
+                if CORES > 1
+                else schedule("batched", [A] * 4, streams=2),
+                *("--streams", "5", "--summary", path),
+            )
+            self.assertIn("in 5 streams", support.run(*words, stdin=jobs).stderr.decode())
+            with open(path, encoding="utf-8") as file:
+                run = json.load(file)["schedule"]
+        self.assertEqual((run["streams"], run["batch"]), (5, 3 if CORES > 1 else 5))
 
     def test_refused_before_anything_runs(self):
         good = schedule("batched", [A] * 4, streams=2)

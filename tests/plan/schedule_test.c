@@ -229,12 +229,40 @@ static void a_schedule_is_bound_to_a_machine(void **state) {
     assert_int_equal(st_schedule_bind(&s, 1, here, 3, NULL, &err), STRETTO_E_INPUT);
 }
 
+static void other_streams_are_in_as_many_calls(void **state) {
+    (void)state;
+    static const struct {
+        enum st_schedule_kind kind;
+        enum st_draft draft;
+        uint32_t n_units, streams, batch, then, expected;
+    } cases[] = {
+        {ST_SCHEDULE_BATCHED, ST_DRAFT_NONE, 1, 2, 2, 5, 5},  {ST_SCHEDULE_BATCHED, ST_DRAFT_NONE, 1, 1, 1, 5, 5},
+        {ST_SCHEDULE_STAGED, ST_DRAFT_NONE, 2, 8, 4, 4, 2}, /* two calls: each of the two units has its own */
+        {ST_SCHEDULE_STAGED, ST_DRAFT_NONE, 2, 8, 4, 20, 10}, {ST_SCHEDULE_STAGED, ST_DRAFT_NONE, 2, 8, 4, 3, 2},
+        {ST_SCHEDULE_STAGED, ST_DRAFT_NONE, 2, 4, 1, 8, 1},   {ST_SCHEDULE_STAGED, ST_DRAFT_LOOKUP, 2, 4, 1, 8, 1},
+        {ST_SCHEDULE_REPLICAS, ST_DRAFT_NONE, 2, 8, 4, 4, 2}, {ST_SCHEDULE_REPLICAS, ST_DRAFT_NONE, 2, 3, 2, 9, 5},
+        {ST_SCHEDULE_REPLICAS, ST_DRAFT_NONE, 2, 2, 1, 9, 5}, {ST_SCHEDULE_REPLICAS, ST_DRAFT_LOOKUP, 2, 2, 1, 9, 1},
+        {ST_SCHEDULE_HANDOVER, ST_DRAFT_NONE, 2, 4, 4, 7, 7}, {ST_SCHEDULE_HANDOVER, ST_DRAFT_NONE, 2, 4, 1, 7, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        st_schedule s = {.kind = cases[i].kind,
+                         .draft = cases[i].draft,
+                         .n_units = cases[i].n_units,
+                         .streams = cases[i].streams,
+                         .batch = cases[i].batch};
+        st_schedule_set_streams(&s, cases[i].then);
+        assert_int_equal(s.streams, cases[i].then);
+        assert_int_equal(s.batch, cases[i].expected);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_staged_schedule_is_read),           cmocka_unit_test(what_is_left_out_has_its_usual_value),
         cmocka_unit_test(each_unit_has_its_threads),           cmocka_unit_test(long_titles_are_cut_short),
         cmocka_unit_test(names_cannot_steer_a_terminal),       cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(nonsense_is_refused_with_its_reason), cmocka_unit_test(a_schedule_is_bound_to_a_machine),
+        cmocka_unit_test(other_streams_are_in_as_many_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,27 @@ static void a_rough_queue_is_a_queue(void **state) {
     }
 }
 
+/* Few of such rounds end at the solo times by 5 %: that few do is no evidence of overlap. */
+static void a_rough_overlap_is_told_by_its_medians(void **state) {
+    (void)state;
+    unsigned found = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        rig r;
+        rig_open(&r, (st_mock_options){.seed = seed, .sigma = 0.12}, two, 2,
+                 (rig_pair){.a_ns = 10 * MS, .b_ns = 12 * MS});
+        r.setup.limits.rounds = 100;
+        st_probe_row *row = rig_run(&r);
+        if (row->cause == ST_CAUSE_TRUE_OVERLAP) {
+            assert_true(2 * row->classes[ST_CLASS_SOLO] < row->n_rounds);
+            assert_null(strstr(row->evidence, "of rounds"));
+            assert_non_null(strstr(row->evidence, "in the median 1 takes "));
+            found++;
+        }
+        rig_close(&r);
+    }
+    assert_true(found > 0);
+}
+
 /* Both want all of the bandwidth: in shape that is a time-sliced engine, but the units' arithmetic runs side by side.
  */
 static void a_memory_that_one_alone_exhausts_is_no_time_sliced_engine(void **state) {
@@ -322,6 +343,7 @@ int main(void) {
         cmocka_unit_test(every_cause_fits_into_a_public_result),
         cmocka_unit_test(exact_devices_have_their_causes),
         cmocka_unit_test(a_rough_queue_is_a_queue),
+        cmocka_unit_test(a_rough_overlap_is_told_by_its_medians),
         cmocka_unit_test(a_memory_that_one_alone_exhausts_is_no_time_sliced_engine),
         cmocka_unit_test(a_shared_cache_is_found_by_the_pair_when_warm),
         cmocka_unit_test(a_clock_that_drops_is_found),
