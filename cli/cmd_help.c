@@ -50,13 +50,13 @@ static int help_run(cli *cx, const void *options, stretto_error *err) {
 static const cli_option help_table[] = {
     {.name = "completion", .kind = CLI_CHOICE, .at = offsetof(help_options, completion), .value = "SHELL",
      .choices = "bash|zsh", .help = "print completions for this shell (bash, zsh)"},
-    {.name = "man", .kind = CLI_TEXT, .at = offsetof(help_options, man), .value = "COMMAND",
+    {.name = "man", .kind = CLI_COMMAND, .at = offsetof(help_options, man), .value = "COMMAND",
      .help = "print the man page of a command (stretto: of the whole)"},
     {.name = "date", .hidden = true, .kind = CLI_TEXT, .at = offsetof(help_options, date), .value = "DATE",
      .help = "the date that stands on the man page"},
     {0},
 };
-static const cli_option help_operands[] = {{.name = "COMMAND", .kind = CLI_TEXT, .at = offsetof(help_options, command)}, {0}};
+static const cli_option help_operands[] = {{.name = "COMMAND", .kind = CLI_COMMAND, .at = offsetof(help_options, command)}, {0}};
 static const char *const help_usages[] = {"[COMMAND]", "--completion SHELL | --man COMMAND", NULL};
 static const cli_example help_examples[] = {
     {"stretto help run", "all about stretto run"},

@@ -16,61 +16,114 @@ static void model_names(st_buf *out) {
     for (const cli_known_model *m = cli_known_models; m->name; m++) st_buf_printf(out, " %s", m->name);
 }
 
+static void command_names(st_buf *out) {
+    for (const cli_command *const *c = cli_commands; *c; c++) st_buf_printf(out, " %s", (*c)->name);
+}
+
 /* ---- bash ---- */
 
-/* One case of "what may follow this option": files, or the words. */
-static void bash_value(st_buf *out, const char *command, const cli_option *o) {
-    st_buf_printf(out, "        %s:--%s", command, o->name);
-    if (o->letter) st_buf_printf(out, "|%s:-%c", command, o->letter);
-    st_buf_text(out, ") ");
+/* What the script is made with. A file's name may hold spaces and whatever else bash takes apart or expands: matches
+ * are read a line each, and a name is never among the words that compgen -W expands. */
+static const char bash_tools[] =
+    "# Adds what compgen makes of $word with these options.\n"
+    "_stretto_offer() {\n"
+    "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen \"$@\" -- \"$word\")\n"
+    "}\n"
+    "# Adds the next of several of these words, joined by commas.\n"
+    "_stretto_list() {\n"
+    "    local before=\n"
+    "    if [[ $word == *,* ]]; then before=${word%,*},; fi\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$1\" -- \"${word##*,}\")\n"
+    "}\n"
+    "# Adds GGUF files, folders, these names of models, and those of what is in the folders of models.\n"
+    "_stretto_model() {\n"
+    "    local file name\n"
+    "    _stretto_offer -W \"$1\"\n"
+    "    _stretto_offer -d\n"
+    "    _stretto_offer -f -X '!*.gguf'\n"
+    "    for file in \"${STRETTO_MODELS:-models}\"/*.gguf "
+    "\"${XDG_DATA_HOME:-$HOME/.local/share}\"/stretto/models/*.gguf; do\n"
+    "        name=${file##*/}\n"
+    "        name=${name%.gguf}\n"
+    "        if [[ -e $file && $name == \"$word\"* && \" ${COMPREPLY[*]} \" != *\" $name \"* ]]; then "
+    "COMPREPLY+=(\"$name\"); fi\n"
+    "    done\n"
+    "}\n";
+
+/* The statement that offers what may be given as o. */
+static void bash_value(st_buf *out, const cli_option *o) {
     switch (o->kind) {
     case CLI_FILE:
     case CLI_TARGET:
-        st_buf_text(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
-        break;
+        st_buf_text(out, "_stretto_offer -f");
+        return;
     case CLI_FOLDER:
-        st_buf_text(out, "COMPREPLY=($(compgen -d -- \"$word\"))");
-        break;
+        st_buf_text(out, "_stretto_offer -d");
+        return;
     case CLI_MODEL:
-        st_buf_text(out, "COMPREPLY=($(compgen -f -W \"");
+        st_buf_text(out, "_stretto_model \"");
         model_names(out);
-        st_buf_text(out, "\" -- \"$word\"))");
+        break;
+    case CLI_COMMAND:
+        st_buf_text(out, "_stretto_offer -W \"");
+        command_names(out);
         break;
     case CLI_CHOICE:
     case CLI_CHOICES:
-        st_buf_text(out, "COMPREPLY=($(compgen -W \"");
+        st_buf_text(out, o->kind == CLI_CHOICE ? "_stretto_offer -W \"" : "_stretto_list \"");
         cli_choices(o->choices, add_word, out);
-        st_buf_text(out, "\" -- \"$word\"))");
         break;
     default:
-        st_buf_text(out, "COMPREPLY=()");
-        break;
+        st_buf_text(out, ":");
+        return;
     }
-    st_buf_text(out, "; return ;;\n");
+    st_buf_text(out, "\"");
+}
+
+/* What may follow the options of a command that have a value. */
+static void bash_values(st_buf *out, const cli_command *c) {
+    for (const cli_option *o = c->options; o->name; o++) {
+        if (o->hidden || o->kind == CLI_FLAG) continue;
+        st_buf_printf(out, "        %s:--%s", c->name, o->name);
+        if (o->letter) st_buf_printf(out, "|%s:-%c", c->name, o->letter);
+        st_buf_text(out, ") ");
+        bash_value(out, o);
+        st_buf_text(out, "; return ;;\n");
+    }
+}
+
+/* What may stand where no option waits for its value. */
+static void bash_words(st_buf *out, const cli_command *c) {
+    st_buf_printf(out, "        %s)\n", c->name);
+    if (c->operands) {
+        st_buf_text(out, "            if [[ $word != -* ]]; then ");
+        bash_value(out, c->operands);
+        st_buf_text(out, "; fi\n");
+    }
+    st_buf_text(out, "            _stretto_offer -W \"--help");
+    for (const cli_option *o = c->options; o->name; o++) {
+        if (!o->hidden) st_buf_printf(out, " --%s", o->name);
+    }
+    st_buf_text(out, "\" ;;\n");
 }
 
 void cli_complete_bash(st_buf *out) {
-    st_buf_text(out, "# bash completion for stretto, made by: stretto help --completion bash\n"
-                     "_stretto() {\n"
+    st_buf_text(out, "# bash completion for stretto, made by: stretto help --completion bash\n");
+    st_buf_text(out, bash_tools);
+    st_buf_text(out, "_stretto() {\n"
                      "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" "
                      "command=\"${COMP_WORDS[1]}\"\n"
-                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"--help --version");
-    for (const cli_command *const *c = cli_commands; *c; c++) st_buf_printf(out, " %s", (*c)->name);
-    st_buf_text(out, "\" -- \"$word\"))\n        return\n    fi\n    case \"$command:$before\" in\n");
-    for (const cli_command *const *c = cli_commands; *c; c++) {
-        for (const cli_option *o = (*c)->options; o->name; o++) {
-            if (!o->hidden && o->kind != CLI_FLAG) bash_value(out, (*c)->name, o);
-        }
-    }
+                     "    # bash takes --option=value apart, the sign a word of its own\n"
+                     "    if [[ $word == = ]]; then\n        word=\n"
+                     "    elif [[ $before == = && $COMP_CWORD -gt 2 ]]; then\n"
+                     "        before=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
+                     "    COMPREPLY=()\n"
+                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        _stretto_offer -W \"--help --version");
+    command_names(out);
+    st_buf_text(out, "\"\n        return\n    fi\n    case \"$command:$before\" in\n");
+    for (const cli_command *const *c = cli_commands; *c; c++) bash_values(out, *c);
     st_buf_text(out, "    esac\n    case \"$command\" in\n");
-    for (const cli_command *const *c = cli_commands; *c; c++) {
-        st_buf_printf(out, "        %s) COMPREPLY=($(compgen%s -W \"--help", (*c)->name,
-                      (*c)->operands && (*c)->operands->kind != CLI_TEXT ? " -f" : "");
-        for (const cli_option *o = (*c)->options; o->name; o++) {
-            if (!o->hidden) st_buf_printf(out, " --%s", o->name);
-        }
-        st_buf_text(out, "\" -- \"$word\")) ;;\n");
-    }
+    for (const cli_command *const *c = cli_commands; *c; c++) bash_words(out, *c);
     st_buf_text(out, "    esac\n}\ncomplete -o filenames -F _stretto stretto\n");
 }
 
@@ -101,6 +154,11 @@ static void zsh_action(st_buf *out, const cli_option *o) {
     case CLI_MODEL:
         st_buf_text(out, "_stretto_models");
         break;
+    case CLI_COMMAND:
+        st_buf_text(out, "(");
+        command_names(out);
+        st_buf_text(out, ")");
+        break;
     case CLI_CHOICE:
     case CLI_CHOICES:
         st_buf_text(out, "(");
@@ -115,9 +173,11 @@ static void zsh_action(st_buf *out, const cli_option *o) {
 
 static void zsh_option(st_buf *out, const cli_option *o) {
     if (o->letter) {
-        st_buf_printf(out, " \\\n            '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter, o->name);
+        st_buf_printf(
+            out, o->value ? " \\\n            '(-%c --%s)'{-%c+,--%s=}'[" : " \\\n            '(-%c --%s)'{-%c,--%s}'[",
+            o->letter, o->name, o->letter, o->name);
     } else {
-        st_buf_printf(out, " \\\n            '--%s[", o->name);
+        st_buf_printf(out, " \\\n            '--%s%s[", o->name, o->value ? "=" : "");
     }
     zsh_text(out, o->help);
     st_buf_text(out, "]");
@@ -132,16 +192,19 @@ static void zsh_option(st_buf *out, const cli_option *o) {
 
 static void zsh_operands(st_buf *out, const cli_option *operands) {
     for (unsigned i = 0; operands && operands[i].name; i++) {
-        if (operands[i].kind == CLI_MODEL) st_buf_printf(out, " \\\n            '%u:model:_stretto_models'", i + 1);
-        if (operands[i].kind == CLI_FILE) st_buf_printf(out, " \\\n            '%u:file:_files'", i + 1);
+        st_buf_printf(out, " \\\n            '%u:%s:", i + 1, operands[i].name);
+        zsh_action(out, &operands[i]);
+        st_buf_text(out, "'");
     }
 }
 
 void cli_complete_zsh(st_buf *out) {
     st_buf_text(out, "#compdef stretto\n# zsh completion for stretto, made by: stretto help --completion zsh\n"
-                     "_stretto_models() {\n    _alternative 'names:name:(");
+                     "_stretto_models() {\n    local -a names=(");
     model_names(out);
-    st_buf_text(out, ")' 'files:file:_files -g \"*.gguf\"'\n}\n"
+    st_buf_text(out, " ${STRETTO_MODELS:-models}/*.gguf(N:t:r)\n        "
+                     "${XDG_DATA_HOME:-$HOME/.local/share}/stretto/models/*.gguf(N:t:r))\n"
+                     "    _alternative 'names:name:compadd -a names' 'files:file:_files -g \"*.gguf\"'\n}\n"
                      "_stretto() {\n    if (( CURRENT == 2 )); then\n        local -a commands=(");
     for (const cli_command *const *c = cli_commands; *c; c++) {
         st_buf_printf(out, "\n            '%s:", (*c)->name);

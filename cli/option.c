@@ -197,6 +197,7 @@ int cli_option_set(const cli_option *o, const char *text, void *options, stretto
     case CLI_TEXT:
     case CLI_FILE:
     case CLI_MODEL:
+    case CLI_COMMAND:
         *(const char **)(void *)field = text;
         return STRETTO_OK;
     }

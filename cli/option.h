@@ -15,6 +15,7 @@ enum cli_kind {              /* and the type of the field that it fills */
                 CLI_TARGET,  /* const char *, a file to write */
                 CLI_FOLDER,  /* const char * */
                 CLI_MODEL,   /* const char *, a file or a known name */
+                CLI_COMMAND, /* const char *, the name of a command */
                 CLI_CHOICE,  /* const char *, one of `choices` */
                 CLI_CHOICES, /* const char *, some of them: "a,b" */
                 CLI_COUNT,   /* uint32_t, least..most */

@@ -47,14 +47,25 @@ static void report(const stretto_chain *chain) {
                 (double)(info.end_ns - info.start_ns) / 1e6);
 }
 
+/* The ids of a text, to be freed; NULL, with the reason in err, where there are none. The first call measures. */
+static int32_t *encode(const stretto_tokenizer *tokenizer, const char *text, size_t *n_ids, stretto_error *err) {
+    size_t n = strlen(text);
+    if (stretto_tokenizer_encode(tokenizer, text, n, STRETTO_TOKEN_BOS, NULL, 0, n_ids, err)) return NULL;
+    snprintf(err->text, sizeof err->text, *n_ids ? "no memory for %zu ids" : "the text has %zu tokens to go on from",
+             *n_ids);
+    int32_t *ids = *n_ids ? malloc(*n_ids * sizeof *ids) : NULL;
+    if (ids) stretto_tokenizer_encode(tokenizer, text, n, STRETTO_TOKEN_BOS, ids, *n_ids, n_ids, err);
+    return ids;
+}
+
 int main(int argc, char **argv) {
-    if (argc < 3) {
+    int n = argc > 3 ? atoi(argv[3]) : 32;
+    if (argc < 3 || argc > 4 || n < 1) {
         fprintf(stderr, "usage: decode MODEL.gguf TEXT [TOKENS]\n");
         return 2;
     }
-    const char *text = argv[2];
-    int32_t ids[4096];
     size_t n_ids = 0;
+    int32_t *ids = NULL;
     stretto_error err;
     stretto_log log = {.fn = on_log};
     stretto_model_options options = {.log = &log};
@@ -65,12 +76,12 @@ int main(int argc, char **argv) {
     int code = stretto_tokenizer_open(&tokenizer, argv[1], NULL, &err);
     if (!code) code = stretto_model_open(&model, argv[1], &options, &err);
     if (!code) code = stretto_chain_open(&chain, model, NULL, &err);
-    if (!code)
-        code = stretto_tokenizer_encode(tokenizer, text, strlen(text), STRETTO_TOKEN_BOS, ids, 4096, &n_ids, &err);
-    if (!code && n_ids > 4096) n_ids = 4096;
-    if (!code) code = decode(chain, tokenizer, ids, n_ids, argc > 3 ? atoi(argv[3]) : 32, &err);
+    if (!code) ids = encode(tokenizer, argv[2], &n_ids, &err);
+    if (!code && !ids) code = STRETTO_E_INPUT;
+    if (!code) code = decode(chain, tokenizer, ids, n_ids, n, &err);
     if (!code) report(chain);
 
+    free(ids);
     stretto_chain_close(chain);
     stretto_model_close(model);
     stretto_tokenizer_close(tokenizer);

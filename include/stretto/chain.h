@@ -46,16 +46,16 @@ STRETTO_API void stretto_chain_close(stretto_chain *chain); /* NULL is fine */
  * call, and the id with the largest. Returning other than 0 stops. */
 typedef int (*stretto_logits_fn)(void *arg, uint32_t pos, const float *logits, int32_t argmax);
 
-/* Appends n ids to the stream. fn NULL: logits of the last one only, to be had from stretto_chain_logits and _argmax;
- * else of each, handed to fn. Allocates nothing. STRETTO_OK; STRETTO_E_INPUT when an id is not in the vocabulary, or
- * there is no room (says by how much): nothing was appended; and when weights or logits are no numbers: some ids before
- * that may have been appended; STRETTO_E_STOPPED when fn said so: the ids up to there, and perhaps some more, were
- * appended; STRETTO_E_UNIT when a unit failed: the chain must be reset. */
+/* Appends n ids to the stream; with none nothing happens. fn NULL: logits of the last one only, to be had from
+ * stretto_chain_logits and _argmax; else of each, handed to fn. Allocates nothing. STRETTO_OK; STRETTO_E_INPUT when an
+ * id is not in the vocabulary, or there is no room (says by how much): nothing was appended; and when weights or logits
+ * are no numbers: some ids before that may have been appended; STRETTO_E_STOPPED when fn said so: the ids up to there,
+ * and perhaps some more, were appended; STRETTO_E_UNIT when a unit failed: the chain must be reset. */
 STRETTO_API int stretto_chain_append(stretto_chain *chain, const int32_t *ids, size_t n, stretto_logits_fn fn,
                                      void *arg, stretto_error *err);
 
 /* Of the last id of the last append: logits [n_vocab], owned by the chain and valid until the next append; the id with
- * the largest. Only after an append that succeeded. */
+ * the largest. Only after an append of an id or more that succeeded. */
 STRETTO_API const float *stretto_chain_logits(const stretto_chain *chain);
 STRETTO_API int32_t stretto_chain_argmax(const stretto_chain *chain);
 

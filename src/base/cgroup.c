@@ -88,12 +88,12 @@ static const char *group_path(const char *groups, size_t len, const char *contro
     for (const char *line = groups; line < groups + len; line += strlen(line) + 1) {
         const char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
         if (!path) continue;
-        char controllers[128];
+        char names[128];
         int n = (int)(path - list - 1);
-        if (n >= (int)sizeof controllers) continue;
-        memcpy(controllers, list + 1, (size_t)n);
-        controllers[n] = '\0';
-        if (*controller ? list_has(controllers, controller) : n == 0) return path + 1;
+        if (n >= (int)sizeof names) continue;
+        memcpy(names, list + 1, (size_t)n);
+        names[n] = '\0';
+        if (*controller ? list_has(names, controller) : n == 0) return path + 1;
     }
     return NULL;
 }

@@ -4,6 +4,7 @@
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -55,7 +56,9 @@ class Help(support.CommandTest):
             part = re.search(rf"^ +{command}\) _arguments (.*?);;$", script, re.M | re.S).group(1)
             text = self.done(command, "--help").decode().split("\noptions:\n")[1].split("\nexamples:\n")[0]
             text = " ".join(text.split())
-            for name, choices in re.findall(r"--([a-z-]+)\[.*\]:[^:]+:\( (.*)\)'", part):
+            for name, choices in re.findall(r"--([a-z-]+)=(?:}')?\[.*\]:[^:]+:\( (.*)\)'", part):
+                if command == "help":
+                    continue  # every command can follow --man
                 about = f" {text}".split(f" --{name} ")[1]
                 for word in choices.split():
                     with self.subTest(command=command, option=name):
@@ -425,29 +428,53 @@ class Pages(support.CommandTest):
 class BashCompletion(support.CommandTest):
     """Asks the completion itself what it offers."""
 
-    def offers(self, *words):
+    def offers(self, *words, cwd=GOLDEN, **environment):
         script = self.done("help", "--completion", "bash").decode()
-        script += f"\nCOMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _stretto\n"
+        script += f"\nCOMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _stretto\n"
         script += "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
         result = subprocess.run(
-            ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=GOLDEN, check=True
+            ["bash", "-c", script],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **environment},
+            check=True,
         )
         self.assertEqual(result.stderr, b"")
-        return result.stdout.decode().split()
+        return [line for line in result.stdout.decode().split("\n") if line]
 
     def test_commands(self):
         self.assertEqual(self.offers("stretto", "pe"), ["perplexity"])
-        self.assertGreater(set(self.offers("stretto", "''")), set(COMMANDS))
+        self.assertGreater(set(self.offers("stretto", "")), set(COMMANDS))
+        self.assertEqual(self.offers("stretto", "help", "pe"), ["perplexity"])
+        self.assertEqual(set(self.offers("stretto", "help", "--man", "")), set(COMMANDS))
 
     def test_options_and_values(self):
         self.assertEqual(self.offers("stretto", "run", "--kv"), ["--kv-type"])
         self.assertEqual(self.offers("stretto", "run", "--kv-type", "f3"), ["f32"])
+        self.assertEqual(self.offers("stretto", "run", "--kv-type", "=", "f3"), ["f32"])
+        self.assertEqual(self.offers("stretto", "run", "--kv-type", "="), ["f16", "f32"])
+        self.assertEqual(self.offers("stretto", "probe", "--arrangement", "one-unit,tw"), ["one-unit,two-units"])
         self.assertEqual(self.offers("stretto", "run", "-m", "smol"), ["smollm2"])
+        self.assertEqual(self.offers("stretto", "inspect", "tiny-llama-F"), ["tiny-llama-F32.gguf"])
         self.assertEqual(
-            sorted(self.offers("stretto", "inspect", "tiny-llama-F")), ["tiny-llama-F32.gguf", "tiny-llama-F32.json"]
+            sorted(self.offers("stretto", "probe", "tiny-llama-F")), ["tiny-llama-F32.gguf", "tiny-llama-F32.json"]
         )
         self.assertEqual(self.offers("stretto", "run", "-f", "perp"), ["perplexity.json"])
         self.assertEqual(self.offers("stretto", "run", "-n", "x"), [])
+
+    def test_names_of_files_are_not_taken_apart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("my model.gguf", "my $(touch made).gguf", "my notes.txt"):
+                with open(os.path.join(folder, name), "w", encoding="ascii"):
+                    pass
+            files = ["my $(touch made).gguf", "my model.gguf"]
+            self.assertEqual(sorted(self.offers("stretto", "run", "-f", "my", cwd=folder)), files + ["my notes.txt"])
+            here = self.offers("stretto", "run", "-m", "my", cwd=folder, STRETTO_MODELS="/dev/null")
+            self.assertEqual(sorted(here), files)
+            there = self.offers("stretto", "run", "-m", "my", STRETTO_MODELS=folder)
+            self.assertEqual(sorted(there), ["my $(touch made)", "my model"])
+            self.assertEqual(len(os.listdir(folder)), 3)
 
 
 if __name__ == "__main__":
