@@ -137,6 +137,42 @@ static void add_chains(chooser *c, const unit_set *set) {
     }
 }
 
+/* The whole chain in one call of such work. */
+static double whole_ns(const chooser *c, uint32_t unit, enum st_work work, uint32_t tokens) {
+    double ns = 0;
+    for (uint32_t i = 0; i < c->costs->n_chunks; i++)
+        ns += st_cost_ns(c->costs, i, unit, work, tokens) + c->costs->units[unit].dispatch_ns;
+    return ns;
+}
+
+/* The same units, quickest first at such work; those that are alike in the table's order. */
+static unit_set quickest_first(const chooser *c, const unit_set *set, enum st_work work, uint32_t tokens) {
+    unit_set sorted = {.n = 0};
+    for (uint32_t i = 0; i < set->n; i++) {
+        uint32_t at = sorted.n++;
+        double own = whole_ns(c, set->units[i], work, tokens);
+        for (; at > 0 && own < whole_ns(c, sorted.units[at - 1], work, tokens); at--)
+            sorted.units[at] = sorted.units[at - 1];
+        sorted.units[at] = set->units[i];
+    }
+    return sorted;
+}
+
+/* Where streams are no multiple of the units, the first ones have one more: so these are the quick ones, at decoding or
+ * at prompts, whichever is better. */
+static void add_replicas(chooser *c, const unit_set *set) {
+    const st_workload *w = c->workload;
+    uint32_t batch = (w->streams + set->n - 1) / set->n;
+    unit_set decode = quickest_first(c, set, ST_WORK_DECODE, batch);
+    unit_set prompt = quickest_first(c, set, ST_WORK_PREFILL, w->prompt < MICRO_BATCH ? w->prompt : MICRO_BATCH);
+    st_schedule by_decode, by_prompt;
+    st_candidate_replicas(&by_decode, c->costs, decode.units, decode.n, w->streams);
+    st_candidate_replicas(&by_prompt, c->costs, prompt.units, prompt.n, w->streams);
+    st_schedule tried[2] = {chooser_fitting(c, &by_decode), chooser_fitting(c, &by_prompt)};
+    bool differ = memcmp(decode.units, prompt.units, decode.n * sizeof *decode.units) != 0;
+    chooser_add(c, differ && chooser_try(c, &tried[1]) < chooser_try(c, &tried[0]) ? &by_prompt : &by_decode);
+}
+
 static void add_whole_models(chooser *c, const unit_set *set) {
     st_schedule s;
     uint32_t k = c->workload->streams;
@@ -144,9 +180,7 @@ static void add_whole_models(chooser *c, const unit_set *set) {
         st_candidate_handover(&s, c->costs, set->units[i], set->units[1 - i], k);
         chooser_add(c, &s);
     }
-    if (k < 2) return;
-    st_candidate_replicas(&s, c->costs, set->units, set->n, k);
-    chooser_add(c, &s);
+    if (k > 1) add_replicas(c, set);
 }
 
 static void add_batched(chooser *c) {
