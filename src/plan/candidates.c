@@ -42,27 +42,38 @@ static bool can_run(const st_costs *costs, uint32_t chunk, uint32_t unit) {
     return st_costs_curve(costs, chunk, unit, ST_WORK_DECODE)->n > 0;
 }
 
+/* Cuts are looked for twice: what is as short as can be is first the longest stage, and then, of all cuts that have
+ * none longer (where one chunk takes long there are many), all stages together. */
+#define ANY_STAGE (-1.0)
+
+/* What stages come to with one more of so many ns: the longest of them, or, where none may be longer than `most`, their
+ * sum; negative: it is. */
+static double with_stage(double before, double ns, double most) {
+    if (most < 0) return before > ns ? before : ns;
+    return ns <= most ? before + ns : -1;
+}
+
 typedef struct split {
-    double longest[ST_PLAN_CHUNKS_MAX + 1];                  /* of the first so many chunks on the units so far */
+    double least[ST_PLAN_CHUNKS_MAX + 1];                    /* of the first so many chunks on the units so far */
     uint16_t cut[ST_PLAN_UNITS_MAX][ST_PLAN_CHUNKS_MAX + 1]; /* where the last of these units begins */
 } split;
 
 /* One more unit takes chunks cut..end-1 of the first `end`, if it can run all of them. */
 static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_t nth, enum st_work work,
-                         uint32_t tokens) {
+                         uint32_t tokens, double most) {
     double ns[ST_PLAN_CHUNKS_MAX], before[ST_PLAN_CHUNKS_MAX + 1];
     for (uint32_t c = 0; c < costs->n_chunks; c++)
         ns[c] = st_cost_ns(costs, c, unit, work, tokens) + costs->units[unit].dispatch_ns;
-    memcpy(before, s->longest, sizeof before);
+    memcpy(before, s->least, sizeof before);
     for (uint32_t end = 0; end <= costs->n_chunks; end++) {
         double sum = 0;
-        s->longest[end] = -1;
+        s->least[end] = -1;
         for (uint32_t cut = end; cut-- > nth && can_run(costs, cut, unit);) { /* a chunk at least for each before */
             sum += ns[cut];
             if (nth == 0 ? cut > 0 : before[cut] < 0) continue;
-            double longest = nth > 0 && before[cut] > sum ? before[cut] : sum;
-            if (s->longest[end] >= 0 && s->longest[end] <= longest) continue;
-            s->longest[end] = longest;
+            double all = with_stage(nth > 0 ? before[cut] : 0, sum, most);
+            if (all < 0 || (s->least[end] >= 0 && s->least[end] <= all)) continue;
+            s->least[end] = all;
             s->cut[nth][end] = (uint16_t)cut;
         }
     }
@@ -73,7 +84,7 @@ static double longest_stage(const st_costs *costs, const st_schedule *s, enum st
     for (uint32_t i = 0; i < s->n_chunks; i++) {
         uint32_t unit = st_costs_unit(costs, s->units[s->chunks[i].unit]);
         if (i > 0 && s->chunks[i].unit != s->chunks[i - 1].unit) stage = 0;
-        stage += st_cost_ns(costs, i, unit, work, tokens);
+        stage += st_cost_ns(costs, i, unit, work, tokens) + costs->units[unit].dispatch_ns;
         if (stage > longest) longest = stage;
     }
     return longest;
@@ -81,10 +92,12 @@ static double longest_stage(const st_costs *costs, const st_schedule *s, enum st
 
 bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                         uint32_t tokens) {
-    split s = {.longest = {0}};
+    split s = {.least = {0}};
     if (n == 0 || n > costs->n_chunks || n > ST_PLAN_UNITS_MAX) return false;
-    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens);
-    if (s.longest[costs->n_chunks] < 0) return false;
+    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens, ANY_STAGE);
+    double longest = s.least[costs->n_chunks];
+    if (longest < 0) return false;
+    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens, longest);
     begin(out, costs, ST_SCHEDULE_PLACED, 1);
     for (uint32_t i = 0; i < n; i++) add_unit(out, costs, units[i]);
     for (uint32_t i = n, end = costs->n_chunks; i-- > 0;) {
@@ -97,46 +110,49 @@ bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t 
 
 /* ---- splits in any order ---- */
 
-/* Of each set of the units, a bit each: the longest stage of the first so many chunks, negative where they cannot run
- * there; the last of these units, and where it begins. */
+/* Of each set of the units, a bit each: what the first so many chunks come to, negative where they cannot run there;
+ * the last of these units, and where it begins. */
 typedef struct cuts {
     double ns[ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX]; /* of each chunk; negative: it cannot run there */
-    double longest[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
+    double least[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
     uint16_t cut[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
     uint8_t last[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
 } cuts;
 
 /* Unit u is the last of the set. */
-static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u) {
+static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u, double most) {
     uint32_t before = set & ~(1u << u);
     for (uint32_t end = 1; end <= n_chunks; end++) {
-        double sum = 0, *least = &s->longest[set][end];
+        double sum = 0, *least = &s->least[set][end];
         for (uint32_t cut = end; cut-- > 0 && s->ns[u][cut] >= 0;) {
             sum += s->ns[u][cut];
-            double longest = s->longest[before][cut];
-            if (longest < 0) continue;
-            if (longest < sum) longest = sum;
-            if (*least >= 0 && *least <= longest) continue;
-            *least = longest;
+            double all = s->least[before][cut] < 0 ? -1 : with_stage(s->least[before][cut], sum, most);
+            if (all < 0 || (*least >= 0 && *least <= all)) continue;
+            *least = all;
             s->cut[set][end] = (uint16_t)cut;
             s->last[set][end] = (uint8_t)u;
         }
     }
 }
 
-static void cuts_find(cuts *s, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                      uint32_t tokens) {
+static void cuts_times(cuts *s, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                       uint32_t tokens) {
     for (uint32_t u = 0; u < n; u++)
         for (uint32_t c = 0; c < costs->n_chunks; c++)
             s->ns[u][c] = can_run(costs, c, units[u])
                               ? st_cost_ns(costs, c, units[u], work, tokens) + costs->units[units[u]].dispatch_ns
                               : -1;
+}
+
+/* What all chunks on all n units come to at least; negative: they cannot run. */
+static double cuts_find(cuts *s, uint32_t n_chunks, uint32_t n, double most) {
     for (uint32_t set = 0; set < 1u << n; set++) {
-        s->longest[set][0] = set == 0 ? 0 : -1;
-        for (uint32_t end = 1; end <= costs->n_chunks; end++) s->longest[set][end] = -1;
+        s->least[set][0] = set == 0 ? 0 : -1;
+        for (uint32_t end = 1; end <= n_chunks; end++) s->least[set][end] = -1;
         for (uint32_t u = n; u-- > 0;)
-            if (set >> u & 1) cuts_extend(s, costs->n_chunks, set, u);
+            if (set >> u & 1) cuts_extend(s, n_chunks, set, u, most);
     }
+    return s->least[(1u << n) - 1][n_chunks];
 }
 
 /* Of two orders. */
@@ -157,8 +173,10 @@ bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *u
     if (n > ST_CANDIDATE_ORDERED) return cut_both_ways(out, costs, units, n, work, tokens);
     cuts s;
     uint32_t set = (1u << n) - 1, end = costs->n_chunks, place[ST_PLAN_CHUNKS_MAX];
-    cuts_find(&s, costs, units, n, work, tokens);
-    if (n == 0 || s.longest[set][end] < 0) return false;
+    cuts_times(&s, costs, units, n, work, tokens);
+    double longest = n > 0 ? cuts_find(&s, end, n, ANY_STAGE) : -1;
+    if (longest < 0) return false;
+    cuts_find(&s, end, n, longest);
     while (end > 0) {
         uint32_t last = s.last[set][end], cut = s.cut[set][end];
         for (uint32_t c = cut; c < end; c++) place[c] = last;

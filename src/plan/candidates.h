@@ -13,8 +13,8 @@ void st_candidate_one(st_schedule *out, const st_costs *costs, uint32_t unit);
 void st_candidate_batched(st_schedule *out, const st_costs *costs, uint32_t unit, uint32_t streams);
 
 /* Neighbouring chunks on each of units[n] in this order, so that the longest stage of a call of `tokens` is as short as
- * can be (dynamic programming over the places of the cuts); placed, one stream. False when there are fewer chunks than
- * units, or no cuts give each chunk to a unit that can run it. */
+ * can be, and of such cuts all stages together are (dynamic programming over the places of the cuts); placed, one
+ * stream. False when there are fewer chunks than units, or no cuts give each chunk to a unit that can run it. */
 bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                         uint32_t tokens);
 

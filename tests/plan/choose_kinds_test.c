@@ -188,6 +188,25 @@ static void the_overlap_here_is_that_of_the_goal(void **state) {
     st_costs_free(&costs);
 }
 
+/* Three streams on two units, of which one takes two of them: 16 calls of 100 on both, or, were the slow one first, of
+ * 200 there. */
+static void replicas_give_the_quick_unit_more(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 2, 2, (double[]){50, 25, 50, 25});
+    st_choice choice = choose(&costs, (st_workload){3, 1, 16}, ST_GOAL_THROUGHPUT);
+    assert_float_equal(row_named(&choice, "the whole model on u1 and u0")->result.end_ns, 1600, 1e-9);
+    st_choice_free(&choice);
+    for (uint32_t c = 0; c < 2; c++) { /* u1 decodes quickly, and is slow with prompts */
+        st_cost_curve_add(st_costs_curve(&costs, c, 1, ST_WORK_PREFILL), 1, 200);
+        st_cost_curve_add(st_costs_curve(&costs, c, 1, ST_WORK_DECODE), 1, 25);
+    }
+    choice = choose(&costs, (st_workload){3, 100, 2}, ST_GOAL_THROUGHPUT);
+    assert_non_null(row_named(&choice, "the whole model on u0 and u1"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_that_cannot_run_all_runs_what_it_can),
@@ -200,6 +219,7 @@ int main(void) {
         cmocka_unit_test(as_many_units_as_fit_work_together),
         cmocka_unit_test(of_two_that_are_equal_the_one_that_ends_first_wins),
         cmocka_unit_test(the_overlap_here_is_that_of_the_goal),
+        cmocka_unit_test(replicas_give_the_quick_unit_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
