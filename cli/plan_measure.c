@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SELDOM                                                                                                         \
     3 /* long calls come once in so many turns, unless they are as long as a prompt and no longer than PLAN_LONG_NS */
@@ -199,6 +200,21 @@ static int choose_points(plan_meter *m, stretto_error *err) {
     return rc;
 }
 
+/* A schedule is told by its units' names, and a run finds cores in them: not in one that was cut (st_unit_info.name).
+ */
+static int check_names(const st_costs *shape, stretto_error *err) {
+    for (uint32_t u = 0; u < shape->n_units; u++) {
+        const char *name = shape->units[u].name;
+        size_t n = strlen(name);
+        if (n > 3 && strcmp(name + n - 3, "...") == 0)
+            return st_fail(err, STRETTO_E_USAGE,
+                           "unit %s is a list of cores that is too long for a schedule to name: make it of ranges, as "
+                           "in cpu:0-15",
+                           name);
+    }
+    return STRETTO_OK;
+}
+
 static int open_pairs(plan_meter *m, stretto_error *err) {
     uint32_t n = m->s->lanes.n;
     m->pairs = calloc((size_t)n * n, sizeof *m->pairs);
@@ -226,6 +242,7 @@ static int open_all(plan_meter *m, stretto_error *err) {
     m->lanes = calloc(n, sizeof *m->lanes);
     if (!m->lanes) return st_fail_memory(err, "the lanes' samples", n * sizeof *m->lanes);
     int rc = describe(m, &m->shape, err);
+    if (!rc) rc = check_names(&m->shape, err);
     for (uint32_t u = 0; u < n && !rc; u++) rc = plan_rig_open(&m->lanes[u].rig, s, s->lanes.units[u], rows, err);
     cli_progress(s->cx, "making contexts of %u tokens, and timing a few calls", m->shape.depth);
     if (!rc) rc = plan_texts_open(&m->texts[0], &m->lanes[0].rig, &m->workload, err);

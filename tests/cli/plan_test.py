@@ -207,6 +207,13 @@ class Plan(support.CommandTest):
         words = ("run", "-m", LLAMA, "-p", "x", "--chunks", 4, "--schedule", self.write(schedule, "schedule.json"))
         self.assertIn(b"no layer 9", support.run(*words).stderr)  # it is well formed, but of a model of 30 layers
 
+    def test_units_that_a_schedule_cannot_name(self):
+        """Their names are cut in tables; a run would look for cores in what is left."""
+        units = ["cpu:" + "+".join(map(str, range(first, 40, 2))) for first in (0, 1)]
+        words = ["plan", "-m", LLAMA, "-p", "4", "-n", "4", "--threads", "1"]
+        says = "too long for a schedule to name"
+        self.fails(USAGE, *words, "--units", ",".join(units), says=says, HWLOC_SYNTHETIC="core:64 pu:1")
+
     def test_outputs_that_take_nothing(self):
         table = self.write(TABLE)
         closed = subprocess.run(
