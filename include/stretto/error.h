@@ -19,7 +19,8 @@ enum stretto_code {
 };
 
 /* A code and a sentence that names the thing that was wrong (file, key, tensor, offset, expected, found).
- * Owned by the caller, who may put it on the stack; never holds pointers. text is always terminated. */
+ * Owned by the caller, who may put it on the stack; never holds pointers. text is always terminated. Every function
+ * takes NULL from a caller who wants no more than the code. */
 typedef struct stretto_error {
     int code;
     char text[500];

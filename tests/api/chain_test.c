@@ -282,6 +282,30 @@ static void chains_say_what_is_wrong(void **state) {
     stretto_model_close(model);
 }
 
+/* Who wants no reason gets the same codes. */
+static void reasons_can_be_left_out(void **state) {
+    (void)state;
+    static const int32_t many[5] = {1, 2, 3, 4, 5}, negative = -1;
+    stretto_model *model = NULL, *loaded = open_model(GOLDEN("tiny-llama-Q8_0.gguf"));
+    stretto_model_options options = {.kernels = "magic"};
+    stretto_chain *chain = NULL;
+    stretto_unit *unit = NULL;
+    stretto_chunk_info info;
+    assert_int_equal(stretto_model_open(&model, "/nowhere", NULL, NULL), STRETTO_E_IO);
+    assert_int_equal(stretto_model_open(&model, GOLDEN("real-smollm2.json"), NULL, NULL), STRETTO_E_INPUT);
+    assert_int_equal(stretto_model_open(&model, GOLDEN("tiny-llama-Q8_0.gguf"), &options, NULL), STRETTO_E_USAGE);
+    assert_int_equal(stretto_unit_open_cpu(&unit, "cpu:99999", NULL, NULL), STRETTO_E_USAGE);
+    assert_int_equal(stretto_chain_open(&chain, loaded, &(stretto_chain_options){.chunks = "0-9"}, NULL),
+                     STRETTO_E_USAGE);
+    assert_int_equal(stretto_chain_open(&chain, loaded, &(stretto_chain_options){.n_ctx = 4}, NULL), STRETTO_OK);
+    assert_int_equal(stretto_chain_append(chain, many, 5, NULL, NULL, NULL), STRETTO_E_INPUT);
+    assert_int_equal(stretto_chain_append(chain, &negative, 1, NULL, NULL, NULL), STRETTO_E_INPUT);
+    assert_int_equal(stretto_chain_truncate(chain, 1, NULL), STRETTO_E_USAGE);
+    assert_int_equal(stretto_chain_chunk(chain, 99, &info, NULL), STRETTO_E_USAGE);
+    stretto_chain_close(chain);
+    stretto_model_close(loaded);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_version_is_the_projects),
@@ -292,6 +316,7 @@ int main(void) {
         cmocka_unit_test(model_and_chunks_tell_what_they_are),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(chains_say_what_is_wrong),
+        cmocka_unit_test(reasons_can_be_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
