@@ -69,9 +69,11 @@ static int measure_costs(plan_work *w, stretto_error *err) {
 }
 
 /* What is read is of other chunks and units than these options would make. */
-static int check_source(const plan_options *o, stretto_error *err) {
+static int check_options(const plan_options *o, stretto_error *err) {
     const session_options *s = &o->session;
     const char *source = o->costs ? "--costs" : o->probe ? "--probe" : NULL;
+    if (o->rounds && !o->check)
+        return st_fail(err, STRETTO_E_USAGE, "--rounds is how often --check runs each schedule");
     if (!source) return STRETTO_OK;
     if (o->check) return st_fail(err, STRETTO_E_USAGE, "--check runs what it has measured: no %s beside it", source);
     if (o->costs && o->probe) return st_fail(err, STRETTO_E_USAGE, "give either --costs or --probe, not both");
@@ -242,7 +244,7 @@ static int plan(plan_work *w, stretto_error *err) {
     if (!rc && w->o->html) rc = st_sink_open(&w->page_file, w->o->html, err);
     st_sink *const sinks[] = {w->schedule_file, w->costs_file, w->trace_file, w->page_file};
     if (!rc) rc = cli_sinks_differ(sinks, sizeof sinks / sizeof *sinks, err);
-    if (!rc) rc = check_source(w->o, err);
+    if (!rc) rc = check_options(w->o, err);
     if (!rc) rc = get_costs(w, err);
     if (!rc) rc = put_costs_early(w, err); /* whatever happens while the schedules are simulated */
     if (!rc) rc = st_choose(&w->choice, &w->costs, &w->workload, w->goal, w->o->seed, w->cx->stop, err);

@@ -264,25 +264,31 @@ static bool host_has_work(const st_costs *costs) {
     return chooses || costs->host.text_ns > 0;
 }
 
+/* The best of the rows that are not among taken[n] and have no draft, which follows what was verified; of those that
+ * are equal by the goal the one that is done first. NULL: there is none. */
+static const st_choice_row *best_but(const st_choice *choice, const st_choice_row *const *taken, unsigned n) {
+    const st_choice_row *best = NULL;
+    for (size_t i = 0; i < choice->n_rows; i++) {
+        const st_choice_row *row = &choice->rows[i];
+        bool other = row->possible && row->schedule.draft == ST_DRAFT_NONE;
+        for (unsigned k = 0; k < n; k++) other = other && taken[k] != row;
+        if (!other || (best && row->score > best->score)) continue;
+        if (!best || row->score < best->score || row->result.end_ns < best->result.end_ns) best = row;
+    }
+    return best;
+}
+
 /* The best schedules again, with the host's work beside the next steps. */
 static void add_host_beside(chooser *c) {
     if (!host_has_work(c->costs)) return;
-    st_schedule best[BESIDE_ROWS];
+    const st_choice_row *best[BESIDE_ROWS];
+    st_schedule beside[BESIDE_ROWS];
     unsigned n = 0;
-    double after = -1;
-    while (n < BESIDE_ROWS) { /* the next best, by score */
-        const st_choice_row *next = NULL;
-        for (size_t i = 0; i < c->out->n_rows; i++) {
-            const st_choice_row *row = &c->out->rows[i];
-            if (row->possible && row->score > after && (!next || row->score < next->score)) next = row;
-        }
-        if (!next) break;
-        after = next->score;
-        if (next->schedule.draft == ST_DRAFT_NONE) best[n++] = next->schedule; /* a draft follows what was verified */
-    }
+    while (n < BESIDE_ROWS && (best[n] = best_but(c->out, best, n))) n++;
+    for (unsigned i = 0; i < n; i++) beside[i] = best[i]->schedule; /* rows move when there are more */
     for (unsigned i = 0; i < n; i++) {
-        best[i].host_beside = true;
-        chooser_add(c, &best[i]);
+        beside[i].host_beside = true;
+        chooser_add(c, &beside[i]);
     }
 }
 

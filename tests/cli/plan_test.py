@@ -374,6 +374,7 @@ class Plan(support.CommandTest):
                     self.assertGreater(value, 0, key)
         self.assertTrue(all("measured" not in s for s in got["schedules"] if not s["possible"]))
         self.fails(USAGE, "plan", "--costs", self.write(TABLE), "--check", says="--costs")
+        self.fails(USAGE, "plan", "--costs", self.write(TABLE), "--rounds", 3, says=["--rounds", "--check"])
         lines = self.done(*words).decode().splitlines()
         self.assertLessEqual(max(map(len, lines)), 80)
         self.assertEqual(sum(line.startswith("    measured ") for line in lines), len(run))

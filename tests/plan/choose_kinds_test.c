@@ -207,6 +207,20 @@ static void replicas_give_the_quick_unit_more(void **state) {
     st_costs_free(&costs);
 }
 
+/* Four schedules of two units that are alike need the same time for a token; the best three have the host beside. */
+static void equal_schedules_have_the_host_beside_too(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 1, 2, (double[]){100, 100});
+    costs.host.choose_ns = 10;
+    st_choice choice = choose(&costs, (st_workload){1, 1, 16}, ST_GOAL_LATENCY);
+    uint32_t n = 0;
+    for (size_t i = 0; i < choice.n_possible; i++) n += choice.rows[i].schedule.host_beside;
+    assert_int_equal(n, 3);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_that_cannot_run_all_runs_what_it_can),
@@ -220,6 +234,7 @@ int main(void) {
         cmocka_unit_test(of_two_that_are_equal_the_one_that_ends_first_wins),
         cmocka_unit_test(the_overlap_here_is_that_of_the_goal),
         cmocka_unit_test(replicas_give_the_quick_unit_more),
+        cmocka_unit_test(equal_schedules_have_the_host_beside_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
