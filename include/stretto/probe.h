@@ -74,9 +74,10 @@ typedef struct stretto_probe_result {
     char warnings[1024];    /* a line each, with what to do about it; "" when there are none */
 } stretto_probe_result;
 
-/* Probes two steps. *result holds what was measured whatever is returned. STRETTO_OK, STRETTO_E_USAGE,
- * STRETTO_E_STOPPED (progress said so), STRETTO_E_UNIT or what a step returned when one failed, STRETTO_E_MEMORY.
- * Nothing else should run meanwhile. One thread. */
+/* Probes two steps. *result holds what was measured whatever is returned. STRETTO_OK, STRETTO_E_USAGE (a side without
+ * step or unit, an option that makes no sense, a step without a function on a CPU unit), STRETTO_E_STOPPED (progress
+ * said so), STRETTO_E_UNIT or what a step returned when one failed, STRETTO_E_MEMORY. Nothing else should run
+ * meanwhile. One thread. */
 STRETTO_API int stretto_probe_steps(stretto_probe_result *result, const stretto_probe_side *a,
                                     const stretto_probe_side *b, const stretto_probe_options *options,
                                     stretto_error *err);

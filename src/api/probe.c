@@ -151,12 +151,19 @@ static int check_options(const stretto_probe_options *o, stretto_error *err) {
     return STRETTO_OK;
 }
 
+static int check_side(const stretto_probe_side *side, char name, stretto_error *err) {
+    if (side->step && side->unit) return STRETTO_OK;
+    return st_fail(err, STRETTO_E_USAGE, "side %c has no %s", name, side->step ? "unit" : "step");
+}
+
 int stretto_probe_steps(stretto_probe_result *result, const stretto_probe_side *a, const stretto_probe_side *b,
                         const stretto_probe_options *options, stretto_error *err) {
     static const stretto_probe_options defaults;
     probing p = {.options = options ? options : &defaults};
     memset(result, 0, sizeof *result);
     int code = check_options(p.options, err);
+    if (!code) code = check_side(a, 'a', err);
+    if (!code) code = check_side(b, 'b', err);
     if (code) return code;
     st_step steps[2] = {st_api_step(a->step), st_api_step(b->step)};
     const st_step *const pair[2] = {&steps[0], &steps[1]};

@@ -102,6 +102,9 @@ static void failures_are_passed_on(void **state) {
     must_fail(stretto_probe_steps(&r, &sides[0], &sides[1], &options, &err), STRETTO_E_USAGE, &err, "-1");
     options = (stretto_probe_options){.precision = -0.5};
     must_fail(stretto_probe_steps(&r, &sides[0], &sides[1], &options, &err), STRETTO_E_USAGE, &err, "-0.5");
+    const stretto_probe_side no_unit = {&a, NULL}, no_step = {NULL, unit};
+    must_fail(stretto_probe_steps(&r, &no_unit, &sides[1], NULL, &err), STRETTO_E_USAGE, &err, "side a has no unit");
+    must_fail(stretto_probe_steps(&r, &sides[0], &no_step, NULL, &err), STRETTO_E_USAGE, &err, "side b has no step");
     d.fail = STRETTO_E_UNIT;
     must_fail(stretto_probe_steps(&r, &sides[0], &sides[1], NULL, &err), STRETTO_E_UNIT, &err, "on fire");
     assert_int_equal(r.rounds, 0);

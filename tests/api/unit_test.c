@@ -61,6 +61,8 @@ static void a_step_that_fails_says_why(void **state) {
     must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_INPUT, &err, "a bad day");
     step.arg = NULL;
     must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_INPUT, &err, "odd");
+    step.run = NULL;
+    must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_USAGE, &err, "no function to run");
     stretto_unit_close(unit);
 }
 
