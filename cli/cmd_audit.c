@@ -51,6 +51,7 @@ static int fill_context(audit_work *w, stretto_error *err) {
     uint32_t left = w->o->depth;
     while (left > 0) {
         uint32_t n = left < 64 ? left : 64;
+        cli_progress(w->cx, "reading the context: %u of %u tokens", w->o->depth - left, w->o->depth);
         int rc = st_chain_forward(w->s.chain, some, n, ST_WANT_NONE, NULL, NULL, err);
         if (rc) return rc;
         left -= n;

@@ -40,6 +40,10 @@ static int step(worker *w, double *ns) {
     return rc;
 }
 
+static int stopped(const worker *w, stretto_error *err) {
+    return cli_stopped(w->rig->s->cx) ? st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring") : STRETTO_OK;
+}
+
 /* The first step finds cold caches and sleeping workers; during the last one the other lane may have come to its end.
  */
 static void *work(void *arg) {
@@ -47,7 +51,7 @@ static void *work(void *arg) {
     double ns;
     for (unsigned i = 0; !w->rc; i++) {
         w->rc = step(w, &ns);
-        if (atomic_load(w->stop)) break;
+        if (atomic_load(w->stop) || stopped(w, NULL)) break;
         if (!w->rc && i > 0) w->rc = plan_samples_add(&w->times, ns, &w->err);
         atomic_store(&w->n, w->rc ? UINT_MAX : i);
     }
@@ -59,18 +63,18 @@ static void nap(uint64_t ns) {
     nanosleep(&time, NULL);
 }
 
-/* Until each has been timed often enough, all the while beside the other, or has failed. */
+/* Until each has been timed often enough, all the while beside the other, or has failed; or until all is to stop. */
 static void wait_for_all(worker *workers, unsigned n) {
     for (unsigned i = 0; i < n; i++)
-        while (atomic_load(&workers[i].n) < STEPS_LEAST) nap(LOOK_NS);
+        while (atomic_load(&workers[i].n) < STEPS_LEAST && !stopped(&workers[i], NULL)) nap(LOOK_NS);
 }
 
-/* Lets one or both go for so long. */
+/* Lets one or both go for so long. STRETTO_E_STOPPED on request, when they have ended the step that they are in. */
 static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
     pthread_t threads[2];
     atomic_bool stop;
     unsigned started = 0;
-    int rc = STRETTO_OK;
+    int rc = stopped(&workers[0], err);
     atomic_init(&stop, false);
     for (; started < n && !rc; started += !rc) {
         workers[started].stop = &stop;
@@ -86,7 +90,7 @@ static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
         plan_rig_quiet(workers[i].rig); /* its workers' waiting is no part of what comes */
         if (!rc && workers[i].rc) rc = st_fail(err, workers[i].rc, "%s", workers[i].err.text);
     }
-    return rc;
+    return rc ? rc : stopped(&workers[0], err);
 }
 
 static worker worker_of(const plan_beside *b, unsigned side, enum st_work work) {
@@ -137,7 +141,8 @@ static int measure_way(plan_beside *b, unsigned from, stretto_error *err) {
                                 .n_chunks = s->n_chunks,
                                 .units = units,
                                 .kv_type = session_kv_type(s),
-                                .n_ctx = WAYS + 1};
+                                .n_ctx = WAYS + 1,
+                                .stop = s->cx->stop};
     st_chain *chain;
     int32_t id = 0;
     int rc = st_chain_open(&chain, &options, err);
@@ -162,10 +167,8 @@ int plan_beside_turn(plan_beside *b, stretto_error *err) {
     cli_progress(s->cx, "measuring %s beside %s: turn %u of %d at least", s->lanes.names[b->unit[0]],
                  s->lanes.names[b->unit[1]], b->turns + 1, SHARES);
     int rc = measure_alone(b, alone, err);
-    for (unsigned i = b->turns % SHARES; i < ST_WORKS * ST_WORKS && !rc; i += SHARES) {
-        if (cli_stopped(s->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring");
+    for (unsigned i = b->turns % SHARES; i < ST_WORKS * ST_WORKS && !rc; i += SHARES)
         rc = measure_both(b, (enum st_work)(i / ST_WORKS), (enum st_work)(i % ST_WORKS), alone, err);
-    }
     for (unsigned i = 0; i < 2 && b->turns % SHARES == 0 && !rc; i++) rc = measure_way(b, i, err);
     b->turns++;
     return rc;

@@ -16,6 +16,8 @@ static plan_rig rigs[2];
 static unsigned ticks[2];  /* of the last step */
 static atomic_uint reads;  /* so far, by both */
 static unsigned last_read; /* which fails; 0: none */
+static unsigned stop_read; /* in which all is asked to stop; 0: none */
+static atomic_bool stop;
 
 static int take(const plan_rig *rig, unsigned alone) {
     unsigned own = rig == &rigs[1];
@@ -36,7 +38,9 @@ int plan_rig_decode(plan_rig *rig, plan_texts *texts, uint32_t rows, bool logits
 
 int plan_rig_read(plan_rig *rig, plan_texts *texts, uint32_t tokens, stretto_error *err) {
     (void)texts, (void)tokens;
-    if (atomic_fetch_add(&reads, 1) + 1 == last_read) {
+    const unsigned number = atomic_fetch_add(&reads, 1) + 1;
+    if (number == stop_read) atomic_store(&stop, true);
+    if (number == last_read) {
         snprintf(err->text, sizeof err->text, "no more");
         return STRETTO_E_UNIT;
     }
@@ -68,7 +72,6 @@ void cli_progress(cli *cx, const char *fmt, ...) {
 
 /* ---- */
 
-static atomic_bool stop;
 static cli cx = {.stop = &stop};
 static session one_chunk = {.cx = &cx, .n_chunks = 1}; /* so that there is no way from lane to lane */
 
@@ -113,8 +116,29 @@ static void a_lane_that_fails_ends_both(void **state) {
     plan_beside_free(&pair);
 }
 
+/* Steps of a large model take seconds: the one that a lane is in is its last. */
+static void a_wish_to_stop_is_heard_alone_and_beside(void **state) {
+    (void)state;
+    last_read = 0;
+    for (unsigned late = 1; late <= 25; late += 24) {
+        stretto_error err = {0};
+        plan_beside pair = make_pair();
+        int code = STRETTO_OK;
+        atomic_store(&reads, 0);
+        stop_read = late;
+        for (unsigned i = 0; i < 99 && !code; i++) code = plan_beside_turn(&pair, &err);
+        assert_int_equal(code, STRETTO_E_STOPPED);
+        assert_in_range(atomic_load(&reads), late, late + 2);
+        assert_int_equal(plan_beside_turn(&pair, &err), STRETTO_E_STOPPED);
+        assert_in_range(atomic_load(&reads), late, late + 2);
+        atomic_store(&stop, false);
+        plan_beside_free(&pair);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(only_what_ran_beside_counts),
-                                       cmocka_unit_test(a_lane_that_fails_ends_both)};
+                                       cmocka_unit_test(a_lane_that_fails_ends_both),
+                                       cmocka_unit_test(a_wish_to_stop_is_heard_alone_and_beside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
