@@ -56,11 +56,22 @@ static int read_costs(plan_work *w, const char *path, bool probe, stretto_error 
     return rc;
 }
 
+/* What run refuses without --ctx. */
+static void warn_long(const plan_work *w) {
+    uint32_t own = w->s.model->n_ctx_train, all = w->workload.prompt + w->workload.generate;
+    if (own && all > own)
+        st_warn(&w->cx->log,
+                "%u tokens of prompt and %u to generate are more than the %u positions that the model was made for; "
+                "run takes them with --ctx %u",
+                w->workload.prompt, w->workload.generate, own, all);
+}
+
 static int measure_costs(plan_work *w, stretto_error *err) {
     session *s = &w->s;
     w->has_session = true;
     int rc = session_open_file(s, w->cx, &w->o->session, err);
     if (!rc) rc = session_open_model(s, err);
+    if (!rc) warn_long(w);
     if (!rc) rc = session_place(s, false, err);
     if (!rc && !w->o->session.units) rc = cli_lanes_add_halves(&s->lanes, &w->cx->log, err);
     if (!rc) rc = plan_meter_open(&w->meter, s, &w->workload, err);

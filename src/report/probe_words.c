@@ -17,10 +17,12 @@ static void undecided_text(st_buf *out, const st_probe_row *row) {
         st_buf_printf(out,
                       "the factor is at the threshold of 0.10 (%.2f to %.2f), and no number of rounds would decide",
                       st_hundredths(factor->lo), st_hundredths(factor->hi));
+    else if (row->rounds[0].process != row->rounds[row->n_rounds - 1].process) /* a round of each says little more */
+        st_buf_printf(out, "%.2f to %.2f holds the threshold of 0.10; more processes (--fresh) would decide",
+                      st_hundredths(factor->lo), st_hundredths(factor->hi));
     else
-        st_buf_printf(out, "%.2f to %.2f holds the threshold of 0.10; about %" PRIu64 " more rounds%s would decide",
-                      st_hundredths(factor->lo), st_hundredths(factor->hi), row->rounds_needed,
-                      row->rounds[0].process == row->rounds[row->n_rounds - 1].process ? "" : " of more processes");
+        st_buf_printf(out, "%.2f to %.2f holds the threshold of 0.10; about %" PRIu64 " more rounds would decide",
+                      st_hundredths(factor->lo), st_hundredths(factor->hi), row->rounds_needed);
 }
 
 static const char *unmeasured(const st_probe_row *row) {

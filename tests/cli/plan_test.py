@@ -381,6 +381,12 @@ class Plan(support.CommandTest):
         self.assertTrue(any("predicted within 10 %" in line for line in lines))
         self.assertTrue(any(line.startswith("  with steps as they took: tokens/s of ") for line in lines))
 
+    def test_more_than_the_model_s_context(self):
+        words = ("plan", "-m", LLAMA, "--units", "cpu:0", "-n", 4, "--chunks", 1, "-p")
+        told = b"510 tokens of prompt and 4 to generate are more than the 512 positions"
+        self.assertIn(told, support.run(*words, 510).stderr)
+        self.assertNotIn(b"positions", support.run(*words, 508).stderr)
+
     def test_means_have_margins(self):
         words = ("plan", "-m", LLAMA, "--units", "cpu:0", "-p", 8, "-n", 4, "--chunks", 1, "--check")
 

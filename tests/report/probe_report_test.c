@@ -96,6 +96,12 @@ static void what_is_undecided_says_so(void **state) {
     st_probe_text(&out, &r.record, NULL, false);
     assert_non_null(strstr(out.data, "two units     undecided: -0.02 to 0.12 holds the threshold of 0.10; about 37\n"));
     st_buf_free(&out);
+    row->rounds[row->n_rounds - 1].process = 1;
+    st_probe_text(&out, &r.record, NULL, false);
+    assert_null(strstr(out.data, "about 37"));
+    assert_non_null(strstr(out.data, "undecided: -0.02 to 0.12 holds the threshold of 0.10; more\n"));
+    st_buf_free(&out);
+    row->rounds[row->n_rounds - 1].process = 0;
     row->rounds_needed = ST_ROUNDS_NEVER;
     st_probe_text(&out, &r.record, NULL, false);
     assert_non_null(strstr(out.data, "is at the threshold of 0.10"));
