@@ -77,7 +77,7 @@ static own_part part_of(const product_job *job, unsigned id, unsigned count) {
     for (uint32_t i = 0; i < part.n_groups; i++) {
         strip_group *g = &part.groups[i];
         const uint32_t type = matrix_of(&part, g)->format->type;
-        g->a_turn = job->rows->n == 1 && job->kern->turn[type] ? job->kern->turn_strips : 1;
+        g->a_turn = job->rows->n <= job->kern->turn_tokens[type] ? job->kern->turn_strips : 1;
         g->apart = g->strips / g->a_turn;
         g->items = g->apart + (g->strips % g->a_turn > 0);
         part.items += g->items;
@@ -112,13 +112,13 @@ static void run_in_order(const product_job *job, const own_part *part, const str
 }
 
 /* One strip of a group: what is read and written. Returns how many strips of its piece come from there on. */
-static uint32_t find_strip(const own_part *part, const strip_group *g, uint32_t strip, const uint8_t **data,
-                           float **y) {
+static uint32_t find_strip(const own_part *part, const strip_group *g, uint32_t strip, st_turn_strip *found) {
     const strip_range *p = &part->pieces[g->first];
     for (; strip >= p->hi - p->lo; p++) strip -= p->hi - p->lo;
     strip += p->lo;
-    *data = p->product->matrix->data + strip * p->product->matrix->strip_bytes;
-    *y = p->product->y + (size_t)strip * ST_STRIP;
+    *found = (st_turn_strip){.data = p->product->matrix->data + strip * p->product->matrix->strip_bytes,
+                             .y = p->product->y + (size_t)strip * ST_STRIP,
+                             .ldy = p->product->ldy};
     return p->hi - strip;
 }
 
@@ -129,14 +129,13 @@ static uint32_t run_some_turns(const product_job *job, const own_part *part, con
     const st_panel panel = st_rows_panel(job->rows, 0);
     const bool rest = lo == g->apart;
     const uint32_t n = rest ? g->strips % g->a_turn : g->a_turn;
-    const uint8_t *data[ST_TURN_MAX];
-    float *y[ST_TURN_MAX];
+    st_turn_strip strips[ST_TURN_MAX];
     uint32_t turns = rest ? 1 : (hi < g->apart ? hi : g->apart) - lo;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t most = find_strip(part, g, rest ? lo * g->a_turn + i : lo + i * g->apart, &data[i], &y[i]);
+        uint32_t most = find_strip(part, g, rest ? lo * g->a_turn + i : lo + i * g->apart, &strips[i]);
         if (most < turns) turns = most;
     }
-    job->kern->turn[m->format->type](m, &panel, data, y, n, turns);
+    job->kern->turn[m->format->type](m, &panel, strips, n, turns);
     return lo + turns;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Products of float matrices with AVX2: see vec_products.inc. */
 #include "kern/matmul_avx2.h"
-#include "kern/matvec_avx2.h"
+#include "kern/turns_avx2.h"
 #include "kern/vec_avx2.h"
 
-enum { MOST_TOKENS = 3, STRIPS = ST_TURN_AVX2 };
+enum { MOST_TOKENS = 3, STRIPS = ST_TURN_STRIPS_AVX2 };
 
 /* Rows 0-7 and 8-15. */
 typedef struct column {

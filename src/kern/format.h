@@ -52,8 +52,7 @@ extern const st_kern_format st_format_q2_k, st_format_q3_k, st_format_q4_k, st_f
         [ST_Q5_K] = st_matmul_q5_k_##quants, [ST_Q6_K] = st_matmul_q6_k_##quants,                                      \
     }
 #define ST_KERN_TURN_DECL(name)                                                                                        \
-    void name(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y, uint32_t n,    \
-              uint32_t turns)
+    void name(const st_matrix *w, const st_panel *panel, const st_turn_strip *strips, uint32_t n, uint32_t turns)
 #define ST_KERN_OPS_DECL(isa)                                                                                          \
     void st_quantize_##isa(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);                               \
     void st_rms_norm_##isa(float *out, const float *x, const float *weight, uint32_t n, float eps);                    \

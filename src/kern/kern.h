@@ -103,8 +103,14 @@ enum st_burn { ST_BURN_DOTS, ST_BURN_F32, ST_BURNS }; /* integer dot products as
 #define ST_BURN_ROUND 2048                            /* multiply-adds of one round */
 
 #define ST_TURN_MAX 3 /* strips of a turn */
-typedef void st_turn_fn(const st_matrix *w, const st_panel *panel, const uint8_t *const *strips, float *const *y,
-                        uint32_t n, uint32_t turns);
+/* One of them: where it stands, and where its output goes, ldy floats from token to token. */
+typedef struct st_turn_strip {
+    const uint8_t *data;
+    float *y;
+    size_t ldy;
+} st_turn_strip;
+typedef void st_turn_fn(const st_matrix *w, const st_panel *panel, const st_turn_strip *strips, uint32_t n,
+                        uint32_t turns);
 
 typedef struct st_kern {
     const char *name;                             /* "scalar", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm" */
@@ -114,11 +120,12 @@ typedef struct st_kern {
      * quant part must be filled when the format is quantized. */
     void (*matmul[ST_TYPE_COUNT])(const st_matrix *w, const st_panel *panel, uint32_t strip_lo, uint32_t strip_hi,
                                   float *y, size_t ldy);
-    /* How strips of one token's product are best read: so many at a time, far from each other (NULL and 0: in order).
-     * `turns` times n strips of w's format and columns, at strips[i] and what follows there, whose outputs go to y[i]
-     * and on; n is 1 to turn_strips, turns at least 1. Results are those of matmul bit for bit. */
+    /* How strips of a product of a few tokens are best read: so many at a time, far from each other (NULL and 0: in
+     * order). `turns` times n strips of w's format and columns, each where strips[i] has it and, output too, what
+     * follows there; n is 1 to turn_strips, turns at least 1. Results are those of matmul bit for bit. */
     st_turn_fn *turn[ST_TYPE_COUNT];
-    uint32_t turn_strips; /* up to ST_TURN_MAX */
+    uint8_t turn_tokens[ST_TYPE_COUNT]; /* most of them; of more, and 0: in order */
+    uint32_t turn_strips;               /* up to ST_TURN_MAX */
     /* Fills blocks block_lo..block_hi-1 of panel->quant from panel->x; all of them are st_panel_blocks(panel). */
     void (*quantize)(const st_panel *panel, uint32_t block_lo, uint32_t block_hi);
 

@@ -4,7 +4,7 @@
 #define ST_KERN_TABLE_AVX2_H
 
 #include "kern/avx2.h"
-#include "kern/matvec_avx2.h"
+#include "kern/turns_avx2.h"
 
 /* All kernels but the products of many tokens and the peaks of arithmetic. */
 #define ST_TABLE_AVX2                                                                                                  \
@@ -16,6 +16,6 @@
             [ST_IQ4_XS] = st_turn_iq4_xs_avx2, [ST_Q2_K] = st_turn_q2_k_avx2, [ST_Q3_K] = st_turn_q6_k_avx2,           \
             [ST_Q4_K] = st_turn_q4_k_avx2,     [ST_Q5_K] = st_turn_q5_k_avx2, [ST_Q6_K] = st_turn_q6_k_avx2,           \
     },                                                                                                                 \
-    .turn_strips = ST_TURN_AVX2, ST_KERN_OPS(avx2)
+    .turn_tokens = ST_TURN_TOKENS_AVX2, .turn_strips = ST_TURN_STRIPS_AVX2, ST_KERN_OPS(avx2)
 
 #endif

@@ -213,8 +213,9 @@ void check_matmul(check *c) {
             check_product(c, format, 1 + random_below(c, 50), unit * (1 + random_below(c, unit == 256 ? 3 : 20)), n,
                           RANDOM);
         for (uint32_t strips = 1; strips <= 9; strips++) /* which are read several in turns, and some that are left */
-            check_product(c, format, ST_STRIP * strips - random_below(c, ST_STRIP), unit * (1 + random_below(c, 9)), 1,
-                          RANDOM);
+            for (uint32_t n = 1; n <= 5; n++)            /* as are few tokens; many are not */
+                check_product(c, format, ST_STRIP * strips - random_below(c, ST_STRIP), unit * (1 + random_below(c, 9)),
+                              n, RANDOM);
         check_product(c, format, 16, unit, 1, RANDOM);
         check_product(c, format, 33, unit, ST_PANEL, RANDOM);
         check_product(c, format, 48, unit == 256 ? 1536 : 1536 + 2 * unit, 5, RANDOM);
