@@ -96,6 +96,16 @@ static void explain(chooser *c) {
 
 /* ---- what would change it ---- */
 
+/* What the row's schedule would be worth if its units overlapped so much; INFINITY where that cannot be simulated. */
+static double score_at(const chooser *c, const st_choice_row *row, double overlap) {
+    st_sim_result result;
+    st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed, .cancel = c->cancel};
+    if (st_simulate(&result, c->costs, &row->schedule, c->workload, &options, NULL)) return INFINITY;
+    double score = chooser_score(c->out->goal, &result);
+    st_sim_result_free(&result);
+    return score;
+}
+
 /* The best score of the best few schedules of several units if their units overlapped so much. */
 static double overlapping_score(chooser *c, double overlap, const st_choice_row **which) {
     double best = INFINITY;
@@ -104,12 +114,8 @@ static double overlapping_score(chooser *c, double overlap, const st_choice_row 
         const st_choice_row *row = &c->out->rows[i];
         if (!st_row_overlaps(row)) continue;
         tried++;
-        st_sim_result result;
-        st_sim_options options = {.slowdown = st_slowdown_of_overlap(overlap), .seed = c->seed, .cancel = c->cancel};
-        if (st_simulate(&result, c->costs, &row->schedule, c->workload, &options, NULL)) continue;
-        double score = chooser_score(c->out->goal, &result);
+        double score = score_at(c, row, overlap);
         if (score < best) best = score, *which = row;
-        st_sim_result_free(&result);
     }
     return best;
 }
@@ -121,9 +127,23 @@ static const st_choice_row *best_alone(const chooser *c) {
     return NULL;
 }
 
+/* The overlap factor that the table's slowdowns amount to: that at which the row's schedule is worth what it is with
+ * them, so that it can be set against a turning point. Often it is that of two units at one kind of work, which is
+ * tried first. */
 static double row_overlap(const chooser *c, const st_choice_row *row) {
     uint32_t x = st_costs_unit(c->costs, row->schedule.units[0]), y = st_costs_unit(c->costs, row->schedule.units[1]);
-    return costs_overlap(c->costs, x, y, c->out->goal == ST_GOAL_TTFT ? ST_WORK_PREFILL : ST_WORK_DECODE);
+    double of_pair = costs_overlap(c->costs, x, y, c->out->goal == ST_GOAL_TTFT ? ST_WORK_PREFILL : ST_WORK_DECODE);
+    if (fabs(score_at(c, row, of_pair) - row->score) <= 1e-9 * row->score) return of_pair;
+    double less = TURN_LEAST, more = 1;
+    while (more - less > TURN_PRECISION) {
+        double middle = (less + more) / 2;
+        if (score_at(c, row, middle) <= row->score) {
+            more = middle;
+        } else {
+            less = middle;
+        }
+    }
+    return (less + more) / 2;
 }
 
 /* Between an overlap where the units together lose against `alone` and one where they win. */

@@ -51,7 +51,7 @@ typedef struct st_choice {
      * that does not are equal. */
     bool turns;      /* there is one between -1 and 1 */
     double overlap;  /* that factor */
-    double measured; /* what the table has for the units concerned; NAN: no two units */
+    double measured; /* what the table's slowdowns amount to for the schedule concerned; NAN: no two units */
     char turn[320];  /* in a sentence; "" when nothing can be compared */
 } st_choice;
 

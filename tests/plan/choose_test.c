@@ -78,6 +78,29 @@ static void what_could_overlap_but_does_not_is_no_rival(void **state) {
     st_costs_free(&costs);
 }
 
+/* Two rows in a call take 110 and are slowed 1.1 times, where one row would be slowed twice: 121 for four tokens on two
+ * units, against 150 for four in one call on one of them. So what replicas have here is a factor of 0.9, not one of 0,
+ * and they win from 2 - 150 / 110 on. */
+static void the_overlap_here_is_that_of_the_work_that_is_done(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 1, 2, (double[]){100, 100});
+    for (uint32_t x = 0; x < 2; x++) {
+        st_cost_curve_add(st_costs_curve(&costs, 0, x, ST_WORK_DECODE), 2, 110);
+        st_cost_curve_add(st_costs_curve(&costs, 0, x, ST_WORK_DECODE), 4, 150);
+        *st_cost_unit_slowdown(&costs, x, ST_WORK_DECODE, 1 - x, ST_WORK_DECODE) = 2;
+        *st_cost_unit_slowdown(&costs, x, ST_WORK_BATCH, 1 - x, ST_WORK_BATCH) = 1.1;
+    }
+    st_choice choice = choose(&costs, (st_workload){4, 1, 1000}, ST_GOAL_THROUGHPUT);
+    assert_string_equal(choice.rows[0].title, "the whole model on u0 and u1, 4 streams, 2 in a call");
+    assert_true(choice.turns);
+    assert_float_equal(choice.overlap, 2 - 150.0 / 110, 0.01);
+    assert_float_equal(choice.measured, 0.9, 0.01);
+    assert_non_null(strstr(choice.turn, "below an overlap factor of 0.6"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 static void one_call_wins_where_it_is_cheap(void **state) {
     (void)state;
     st_costs costs;
@@ -266,6 +289,7 @@ int main(void) {
         cmocka_unit_test(the_turning_point_is_where_both_are_equal),
         cmocka_unit_test(what_could_overlap_but_does_not_is_no_rival),
         cmocka_unit_test(one_call_wins_where_it_is_cheap),
+        cmocka_unit_test(the_overlap_here_is_that_of_the_work_that_is_done),
         cmocka_unit_test(a_prompt_is_pipelined_where_that_is_faster),
         cmocka_unit_test(drafts_pay_when_they_are_right),
         cmocka_unit_test(host_work_beside_is_tried_for_the_best),
