@@ -197,7 +197,7 @@ static void read_rows(probe_reader *r, const st_json_value *top) {
     st_json_value list = st_json_list(&r->in, top, "pairs");
     size_t n = st_json_size(&r->in, &list, ROWS_MAX);
     r->rows = calloc(n + 1, sizeof *r->rows);
-    if (!r->rows) st_json_fail(&r->in, &list, "out of memory for %zu rows", n);
+    if (!r->rows && !r->in.code) r->in.code = st_fail(r->in.err, STRETTO_E_MEMORY, "out of memory for %zu pairs", n);
     for (size_t i = 0; i < n && !r->in.code; i++) {
         st_json_value item = st_json_item(&r->in, &list, i, JSON_OBJECT);
         probe_row *row = &r->rows[r->n_rows];
@@ -217,7 +217,7 @@ static void read_alone(probe_reader *r, const st_json_value *top) {
     st_json_value list = st_json_list(&r->in, top, "costs");
     size_t n = st_json_size(&r->in, &list, ROWS_MAX);
     r->alone = calloc(n + 1, sizeof *r->alone);
-    if (!r->alone) st_json_fail(&r->in, &list, "out of memory for %zu costs", n);
+    if (!r->alone && !r->in.code) r->in.code = st_fail(r->in.err, STRETTO_E_MEMORY, "out of memory for %zu costs", n);
     for (; r->n_alone < n && !r->in.code; r->n_alone++) {
         st_json_value item = st_json_item(&r->in, &list, r->n_alone, JSON_OBJECT);
         probe_cost *cost = &r->alone[r->n_alone];
