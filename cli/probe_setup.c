@@ -50,8 +50,8 @@ static int make_steps(probe_plan *plan, stretto_error *err) {
     int rc = STRETTO_OK;
     for (unsigned i = 0; i < plan->n_sides && !rc; i++) {
         probe_side *of = &plan->of[i];
-        cli_progress(s->cx, "reading %u tokens of context before chunk %s: step %u of %u", plan->depth, of->name, i + 1,
-                     plan->n_sides);
+        cli_progress(s->cx, "reading %u token%s of context before chunk %s: step %u of %u", plan->depth,
+                     plan->depth == 1 ? "" : "s", of->name, i + 1, plan->n_sides);
         rc = st_chunk_step_create(&of->step, s->chain, of->chunk, ids, plan->depth + of->tokens, of->tokens, threads,
                                   err);
     }

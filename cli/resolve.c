@@ -98,8 +98,9 @@ int cli_resolve_model(const char *model, char *out, size_t size, stretto_error *
         if (strcmp(m->name, model) != 0) continue;
         if (try_folders(m->file, out, size)) return STRETTO_OK;
         return st_fail(err, STRETTO_E_IO,
-                       "model %s is not here yet (no %s in " FOLDERS "); scripts/get-model %s fetches it", m->name,
-                       m->file, m->name);
+                       "model %s is not here yet (no %s in " FOLDERS
+                       "); scripts/get-model %s, in the project's folder, fetches it",
+                       m->name, m->file, m->name);
     }
     return try_name(model, out, size) ? STRETTO_OK : not_found(model, reason, err);
 }

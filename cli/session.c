@@ -49,7 +49,10 @@ int session_encode(session *s, const st_buf *text, bool special, bool bos, st_id
 }
 
 int cli_kernels_select(const st_kern **kern, stretto_error *err) {
-    return st_kern_select(kern, getenv("STRETTO_CPU"), err);
+    const char *wanted = getenv("STRETTO_CPU");
+    stretto_error why;
+    int rc = st_kern_select(kern, wanted, &why);
+    return rc ? st_fail(err, rc, "%s%s", wanted ? "STRETTO_CPU: " : "", why.text) : STRETTO_OK;
 }
 
 int session_open_shapes(session *s, stretto_error *err) {

@@ -25,7 +25,7 @@ typedef struct stretto_probe_side {
 /* Zeroed is the default of everything. */
 typedef struct stretto_probe_options {
     unsigned rounds;  /* exactly so many; 0: 10, 20, 40, ... until the interval is narrow enough */
-    double seconds;   /* stop then, though not before ten rounds; 0: no limit */
+    double seconds;   /* stop then, though not before ten rounds; 0: 12, or no limit where rounds says how many */
     double precision; /* width of the interval that is narrow enough; 0: 0.04 */
     uint64_t seed;    /* of the random order and the intervals */
     bool one_thread;  /* one thread submits both, one after the other; else two threads, which start together */

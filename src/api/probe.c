@@ -100,6 +100,14 @@ static const char *arrangement_name(bool one_unit, bool one_thread) {
     return one_thread ? "async" : one_unit ? "one-unit" : "two-units";
 }
 
+/* Of a probe of which nobody said how long: an interval that is narrow enough may take more than anybody waits for. */
+#define DEFAULT_SECONDS 12
+
+static uint64_t budget_ns(const stretto_probe_options *o) {
+    if (o->seconds > 0) return (uint64_t)(o->seconds * 1e9);
+    return o->rounds ? 0 : (uint64_t)DEFAULT_SECONDS * 1000000000;
+}
+
 static int probe_pair(stretto_probe_result *result, probing *p, const st_step *const step[2],
                       stretto_unit *const unit[2], bool chain, stretto_error *err) {
     const stretto_probe_options *o = p->options;
@@ -130,9 +138,7 @@ static int probe_pair(stretto_probe_result *result, probing *p, const st_step *c
                             .boot = &boot,
                             .host = host->has_host ? &host->host : NULL,
                             .seed = o->seed,
-                            .limits = {.rounds = o->rounds,
-                                       .precision = o->precision,
-                                       .budget_ns = o->seconds > 0 ? (uint64_t)(o->seconds * 1e9) : 0},
+                            .limits = {.rounds = o->rounds, .precision = o->precision, .budget_ns = budget_ns(o)},
                             .cancel = &p->cancel,
                             .progress = on_progress,
                             .progress_arg = p};
@@ -145,7 +151,7 @@ static int probe_pair(stretto_probe_result *result, probing *p, const st_step *c
 
 static int check_options(const stretto_probe_options *o, stretto_error *err) {
     if (!(o->seconds >= 0 && o->seconds < 1e9))
-        return st_fail(err, STRETTO_E_USAGE, "a probe of %g seconds, wanted 0 (no limit) or more", o->seconds);
+        return st_fail(err, STRETTO_E_USAGE, "a probe of %g seconds, wanted 0 (the default) or more", o->seconds);
     if (!(o->precision >= 0 && o->precision < 10))
         return st_fail(err, STRETTO_E_USAGE, "a precision of %g, wanted 0 (0.04) or more", o->precision);
     return STRETTO_OK;

@@ -90,6 +90,40 @@ static void a_probe_can_be_stopped_and_keeps_its_rounds(void **state) {
     device_free(&d);
 }
 
+/* What a probe says it will take, looked at after a few rounds. */
+typedef struct outlook {
+    uint64_t begin_ns;
+    size_t rounds;
+    double seconds;
+} outlook;
+
+static int look_ahead(void *arg, size_t rounds, size_t expected) {
+    outlook *o = arg;
+    const uint64_t now = stretto_now_ns();
+    if (!o->begin_ns) o->begin_ns = now; /* a first round's end, or its beginning */
+    o->rounds = rounds;
+    if (rounds >= 12) o->seconds = (double)expected * (double)(now - o->begin_ns) * 1e-9 / (double)(rounds - 1);
+    return rounds >= 12;
+}
+
+static void a_probe_without_limits_ends_in_seconds(void **state) {
+    (void)state;
+    device d;
+    stretto_error err = {0};
+    stretto_probe_result r;
+    stretto_unit *unit = device_open(&d, "test:0", 0);
+    stretto_step a = sleep_step("a", &nap), b = sleep_step("b", &nap);
+    stretto_probe_side sides[2] = {{&a, unit}, {&b, unit}};
+    outlook o = {0};
+    stretto_probe_options options = {.precision = 1e-6, .progress = look_ahead, .progress_arg = &o};
+    int code = stretto_probe_steps(&r, &sides[0], &sides[1], &options, &err);
+    stretto_unit_close(unit);
+    device_free(&d);
+    assert_int_equal(code, STRETTO_E_STOPPED);
+    assert_true(o.rounds == 12 && o.seconds > 0);
+    if (o.seconds > 20) fail_msg("a probe of %g seconds", o.seconds);
+}
+
 static void failures_are_passed_on(void **state) {
     (void)state;
     device d;
@@ -148,6 +182,7 @@ int main(void) {
         cmocka_unit_test(two_devices_overlap),
         cmocka_unit_test(one_device_serialises),
         cmocka_unit_test(a_probe_can_be_stopped_and_keeps_its_rounds),
+        cmocka_unit_test(a_probe_without_limits_ends_in_seconds),
         cmocka_unit_test(failures_are_passed_on),
         cmocka_unit_test(chunks_of_a_chain_are_probed),
     };

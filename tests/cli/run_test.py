@@ -228,7 +228,7 @@ class Units(support.CommandTest):
         self.fails(USAGE, *run, "--place", "3-4=cpu:0,1-3=cpu:0", says="chunk 3 twice")
         self.fails(USAGE, *run, "--chunks", "99", says="99")
         self.fails(USAGE, *run, "--chunks", "1-2", says="1-2")
-        self.fails(USAGE, *run, says=["mmx", "scalar"], STRETTO_CPU="mmx")
+        self.fails(USAGE, *run, says=["STRETTO_CPU", "mmx", "scalar"], STRETTO_CPU="mmx")
 
     def test_a_place_moves_only_its_chunk(self):
         if CORES < 2:
