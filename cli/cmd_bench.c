@@ -172,7 +172,7 @@ static int run_all(bench_work *w, stretto_error *err) {
     for (uint32_t i = 0; i < n_threads && !rc; i++)
         rc = run_threads(w, w->o->threads.n ? w->o->threads.items[i] : 0, i == 0, err);
     if (!rc && w->o->roofline) rc = roofline_scaling(&w->roof, err);
-    if (w->roof.n > 0 && strcmp(format_of(w->o), "csv") != 0) cli_printf(w->cx, w->list.n ? "\n" : "");
+    if (w->roof.n > 0 && w->list.n && strcmp(format_of(w->o), "md") == 0) cli_printf(w->cx, "\n");
     roofline_show(&w->roof, w->cx, format_of(w->o));
     roofline_warn(&w->roof, &w->cx->log);
     return rc;

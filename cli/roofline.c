@@ -351,10 +351,12 @@ static void show_md(cli *cx, const roof_row *r) {
 
 static void show_text(cli *cx, const roof_row *r) {
     st_figure ms, rate;
-    cli_printf(cx, "  %-7s %-34s %3u %8s %8s %-8s", r->kind, r->name, r->threads,
-               r->ns > 0 ? st_figure_ms(ms, r->ns) : "", st_figure_of(rate, r->rate), r->per);
-    if (r->share > 0) cli_printf(cx, "%3.0f %%", 100 * r->share);
-    cli_printf(cx, "\n");
+    cli_printf(cx, "  %-7s %-34s %3u %8s %8s ", r->kind, r->name, r->threads, r->ns > 0 ? st_figure_ms(ms, r->ns) : "",
+               st_figure_of(rate, r->rate));
+    if (r->share > 0)
+        cli_printf(cx, "%-8s%3.0f %%\n", r->per, 100 * r->share);
+    else
+        cli_printf(cx, "%s\n", r->per);
 }
 
 static void show_head(cli *cx, const char *format) {

@@ -46,6 +46,7 @@ class Compare(support.CommandTest):
         self.assertIn("one run a side", text)
         self.assertLessEqual(max(map(len, text.splitlines()[3:])), 80)  # the files' names may be longer
         got = self.done_json("compare", self.file("a"), self.file("b"))
+        self.assertEqual(support.undocumented(got, "PROBE-JSON.md"), [])
         self.assertFalse(got["between_runs"])
         row = got["pairs"][0]
         before, after = row["before"]["overlap_factor_unit"], row["after"]["overlap_factor_unit"]

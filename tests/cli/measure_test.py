@@ -241,6 +241,12 @@ class Bench(support.CommandTest):
             for c in t["chunks"]:
                 self.same_number(c["ms_per_token"], statistics.median(c["samples_ns"]) / t["tokens"] / 1e6)
 
+    def test_roofline_as_text_has_no_ends_of_spaces(self):
+        text = self.done("bench", "--roofline", "-m", LLAMA, "-p", "0", "-n", "2", "-r", "1", "--threads", "1").decode()
+        self.assertIn("\n\n  kind ", text)
+        self.assertNotIn("\n\n\n", text)
+        self.assertNotIn(" \n", text)
+
     def test_roofline_of_a_model(self):
         words = ["bench", "--roofline", "-m", LLAMA, "-p", "8", "-n", "4", "-r", "2", "--chunks", "2", "--threads", "1"]
         got = self.done_json(*words)
@@ -444,6 +450,8 @@ class Probe(support.CommandTest):
 
     def test_default_arrangements(self):
         got = self.done_json("probe", "-m", LLAMA, "--rounds", "10", "--pairs", "1,3")
+        unknown = support.undocumented(got, "PROBE-JSON.md")
+        self.assertEqual([k for k in unknown if not re.match("(compute|clock)_", k)], [])  # as those of bandwidth_
         rows = {row["arrangement"]: row for row in got["pairs"]}
         self.assertEqual(len(rows), len(got["pairs"]))
         self.assertIn("one-unit", rows)

@@ -64,6 +64,7 @@ class Plan(support.CommandTest):
         got = self.done_json("plan", "--costs", table, "--for", "throughput", "-p", 4, "-n", 16, "-o", path)
         with open(path, encoding="utf-8") as file:
             schedule = json.load(file)
+        self.assertEqual(support.undocumented([got, schedule], "PLAN.md", "PROBE-JSON.md"), [])
         self.assertEqual(schedule["kind"], "batched")
         self.assertEqual(schedule["units"], ["cpu:0+1"])
         self.assertEqual(schedule["streams"], 4)

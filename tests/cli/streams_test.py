@@ -419,7 +419,9 @@ class Schedules(support.CommandTest):
             )
             self.assertIn("in 5 streams", support.run(*words, stdin=jobs).stderr.decode())
             with open(path, encoding="utf-8") as file:
-                run = json.load(file)["schedule"]
+                summary = json.load(file)
+            self.assertEqual(support.undocumented(summary, "RUN.md", "PLAN.md", "PROBE-JSON.md"), [])
+            run = summary["schedule"]
         self.assertEqual((run["streams"], run["batch"]), (5, 3 if CORES > 1 else 5))
 
     def test_refused_before_anything_runs(self):

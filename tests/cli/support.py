@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -94,6 +95,23 @@ class CommandTest(unittest.TestCase):
     def ids(self, *words, **options):
         """The ids on the one line of output."""
         return [int(word) for word in self.done(*words, **options).split()]
+
+
+def keys_of(value):
+    """All keys in a JSON value, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def undocumented(value, *pages):
+    """The keys of a JSON value that stand as code in none of the pages of docs/."""
+    told = set()
+    for page in pages:
+        with open(os.path.join(PROJECT, "docs", page), encoding="utf-8") as file:
+            for code in re.findall(r"```.*?```|`[^`]*`", file.read(), re.S):
+                told.update(re.findall(r"\w+", code))
+    return sorted(keys_of(value) - told)
 
 
 def main():
