@@ -26,6 +26,8 @@ typedef struct worker {
     enum st_work work;
     uint32_t tokens;
     const atomic_bool *stop;
+    atomic_uint *begun; /* lanes that are past their first step */
+    unsigned lanes;     /* that go */
     atomic_uint n;      /* steps that were timed; UINT_MAX: it has failed */
     plan_samples times; /* of all chunks */
     int rc;
@@ -44,16 +46,22 @@ static int stopped(const worker *w, stretto_error *err) {
     return cli_stopped(w->rig->s->cx) ? st_fail(err, STRETTO_E_STOPPED, "interrupted while measuring") : STRETTO_OK;
 }
 
-/* The first step finds cold caches and sleeping workers; during the last one the other lane may have come to its end.
- */
+/* The first step finds cold caches and sleeping workers, and so may those that it takes until the other lane is past
+ * its own; during the last one the other lane may have come to its end. */
 static void *work(void *arg) {
     worker *w = arg;
     double ns;
-    for (unsigned i = 0; !w->rc; i++) {
+    unsigned timed = 0;
+    for (bool first = true; !w->rc; first = false) {
+        const bool counts = atomic_load(w->begun) == w->lanes;
         w->rc = step(w, &ns);
+        if (first) atomic_fetch_add(w->begun, 1);
         if (atomic_load(w->stop) || stopped(w, NULL)) break;
-        if (!w->rc && i > 0) w->rc = plan_samples_add(&w->times, ns, &w->err);
-        atomic_store(&w->n, w->rc ? UINT_MAX : i);
+        if (!w->rc && counts) {
+            w->rc = plan_samples_add(&w->times, ns, &w->err);
+            timed++;
+        }
+        atomic_store(&w->n, w->rc ? UINT_MAX : timed);
     }
     return NULL;
 }
@@ -73,11 +81,15 @@ static void wait_for_all(worker *workers, unsigned n) {
 static int go(worker *workers, unsigned n, uint64_t ns, stretto_error *err) {
     pthread_t threads[2];
     atomic_bool stop;
+    atomic_uint begun;
     unsigned started = 0;
     int rc = stopped(&workers[0], err);
     atomic_init(&stop, false);
+    atomic_init(&begun, 0);
     for (; started < n && !rc; started += !rc) {
         workers[started].stop = &stop;
+        workers[started].begun = &begun;
+        workers[started].lanes = n;
         rc = st_thread_start(&threads[started], work, &workers[started], "plan", err);
     }
     if (!rc) {
