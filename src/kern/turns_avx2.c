@@ -105,6 +105,23 @@ ST_INLINE void add_columns(sums8 *s, __m256i w, const uint8_t *x, int at, int to
 
 #define ONES _mm256_set1_epi16(1)
 
+/* The 32-bit sums of a block whose scales stand at tile. */
+ST_INLINE void add_whole(strip_sums *s, const uint8_t *tile, const uint8_t *x, int tokens) {
+#define HALF(h) add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
+    FOR_HALVES(HALF)
+#undef HALF
+}
+
+/* The 16-bit sums of such a block, whose weights have an offset of 2^shift. */
+ST_INLINE void add_less_offset(strip_sums *s, const uint8_t *tile, const uint8_t *x, int shift, int tokens) {
+#define HALF(h)                                                                                                        \
+    less_offset(&s->half[h], x, shift, tokens);                                                                        \
+    widen(&s->half[h], ONES, tokens);                                                                                  \
+    add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
+    FOR_HALVES(HALF)
+#undef HALF
+}
+
 /* ---- 4 bits ---- */
 
 /* A vector of nibbles at v: four columns from `at` on and their partners 16 further. */
@@ -138,19 +155,12 @@ ST_INLINE void piece_q4_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     fetch_half(tile, ST_TILE_Q4_0, piece);
     add_nibble_piece(s, tile + ST_HALVES, x, piece, tokens);
     if (piece == 0) return;
-#define HALF(h)                                                                                                        \
-    less_offset(&s->half[h], x, 3, tokens);                                                                            \
-    widen(&s->half[h], ONES, tokens);                                                                                  \
-    add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
-    FOR_HALVES(HALF)
-#undef HALF
+    add_less_offset(s, tile, x, 3, tokens);
 }
 
 /* Scales of the block at tile, and minima behind them. */
 ST_INLINE void add_with_min(strip_sums *s, const uint8_t *tile, const uint8_t *x, int tokens) {
-#define HALF(h) add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
-    FOR_HALVES(HALF)
-#undef HALF
+    add_whole(s, tile, x, tokens);
 #define HALF(h) add_min(&s->half[h], load_halves(tile + ST_HALVES + 16 * (h)), x, tokens);
     FOR_HALVES(HALF)
 #undef HALF
@@ -211,12 +221,7 @@ ST_INLINE void piece_q5_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     add_fives_third(&s->half[h], v + 32 * (h), x, tokens);
     FOR_HALVES(HALF)
 #undef HALF
-#define HALF(h)                                                                                                        \
-    less_offset(&s->half[h], x, 4, tokens);                                                                            \
-    widen(&s->half[h], ONES, tokens);                                                                                  \
-    add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
-    FOR_HALVES(HALF)
-#undef HALF
+    add_less_offset(s, tile, x, 4, tokens);
 }
 
 /* 32-bit sums + the 16-bit ones of `more`, times a scale in pairs. */
@@ -315,12 +320,6 @@ ST_INLINE void add_iq4_piece(strip_sums *s, const uint8_t *v, const uint8_t *x, 
     FOR_HALVES(HALF)
 #undef HALF
 #define HALF(h) add_iq4(&s->half[h], v + ST_VECTOR + 32 * (h), x, 8 * piece + 4, by_##h, tokens);
-    FOR_HALVES(HALF)
-#undef HALF
-}
-
-ST_INLINE void add_whole(strip_sums *s, const uint8_t *tile, const uint8_t *x, int tokens) {
-#define HALF(h) add_scaled(&s->half[h], load_halves(tile + 16 * (h)), x, tokens);
     FOR_HALVES(HALF)
 #undef HALF
 }
