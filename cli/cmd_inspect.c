@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "inspect.h"
 #include "json_out.h"
 
@@ -68,11 +69,13 @@ static int inspect(cli *cx, inspection *in, const inspect_options *o, stretto_er
 
 static int inspect_run(cli *cx, const void *options, stretto_error *err) {
     const inspect_options *o = options;
-    inspection in = {0};
-    int rc = inspect(cx, &in, o, err);
-    if (!rc && o->json) rc = cli_json_print(cx, inspect_json(&in), NULL, err);
-    if (!rc && !o->json) inspect_print(cx, &in);
-    session_close(&in.s);
+    inspection *in = st_alloc(1, sizeof *in); /* too large for a stack */
+    if (!in) return st_fail_memory(err, "what is in the model", sizeof *in);
+    int rc = inspect(cx, in, o, err);
+    if (!rc && o->json) rc = cli_json_print(cx, inspect_json(in), NULL, err);
+    if (!rc && !o->json) inspect_print(cx, in);
+    session_close(&in->s);
+    st_free(in);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "input.h"
 #include "json_out.h"
 #include "run_setup.h"
@@ -273,17 +274,22 @@ static int run(run_work *w, stretto_error *err) {
 }
 
 static int run_run(cli *cx, const void *options, stretto_error *err) {
-    run_work w = {.cx = cx, .o = options};
-    if (w.o->prompts) return run_streams(cx, w.o, err);
-    const char *many = w.o->verify ? "--verify" : w.o->streams ? "--streams" : w.o->summary ? "--summary" : NULL;
+    const run_options *o = options;
+    if (o->prompts) return run_streams(cx, o, err);
+    const char *many = o->verify ? "--verify" : o->streams ? "--streams" : o->summary ? "--summary" : NULL;
     if (many) return st_fail(err, STRETTO_E_USAGE, "%s is for --prompts", many);
-    int rc = run(&w, err);
-    st_buf_free(&w.text);
-    st_ids_free(&w.ids);
-    st_ids_free(&w.prompt);
-    st_streams_close(w.streams);
-    run_setup_close(&w.setup);
-    session_close(&w.s);
+    run_work *w = st_alloc(1, sizeof *w); /* too large for a stack */
+    if (!w) return st_fail_memory(err, "a run", sizeof *w);
+    w->cx = cx;
+    w->o = o;
+    int rc = run(w, err);
+    st_buf_free(&w->text);
+    st_ids_free(&w->ids);
+    st_ids_free(&w->prompt);
+    st_streams_close(w->streams);
+    run_setup_close(&w->setup);
+    session_close(&w->s);
+    st_free(w);
     return rc;
 }
 

@@ -17,7 +17,7 @@ const char *cli_shown_path(const char *path) {
 }
 
 static int read_all(const cli *cx, int fd, const char *path, size_t most, st_buf *out, stretto_error *err) {
-    char part[1 << 16];
+    char part[1 << 14];
     for (;;) {
         ssize_t n = read(fd, part, sizeof part);
         if (n == 0) return out->failed ? st_fail_memory(err, "the text", out->len) : STRETTO_OK;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "input.h"
 #include "json_out.h"
@@ -375,22 +376,26 @@ static int run(streams_work *w, stretto_error *err) {
 }
 
 int run_streams(cli *cx, const run_options *o, stretto_error *err) {
-    streams_work w = {.cx = cx, .o = o};
-    int rc = run(&w, err);
-    st_streams_close(w.streams);
-    for (size_t i = 0; i < w.prompts.n; i++) {
-        if (w.ids) st_ids_free(&w.ids[i]);
-        if (w.kept) free(w.kept[i].ids);
+    streams_work *w = st_alloc(1, sizeof *w); /* too large for a stack */
+    if (!w) return st_fail_memory(err, "a run of prompts", sizeof *w);
+    w->cx = cx;
+    w->o = o;
+    int rc = run(w, err);
+    st_streams_close(w->streams);
+    for (size_t i = 0; i < w->prompts.n; i++) {
+        if (w->ids) st_ids_free(&w->ids[i]);
+        if (w->kept) free(w->kept[i].ids);
     }
-    free(w.ids);
-    free(w.jobs);
-    free(w.prompt_of);
-    free(w.sampling);
-    free(w.kept);
-    free(w.spans);
-    cli_prompts_free(&w.prompts);
-    st_sink_close(w.summary);
-    run_setup_close(&w.setup);
-    session_close(&w.s);
+    free(w->ids);
+    free(w->jobs);
+    free(w->prompt_of);
+    free(w->sampling);
+    free(w->kept);
+    free(w->spans);
+    cli_prompts_free(&w->prompts);
+    st_sink_close(w->summary);
+    run_setup_close(&w->setup);
+    session_close(&w->s);
+    st_free(w);
     return rc;
 }

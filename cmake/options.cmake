@@ -31,3 +31,10 @@ if(STRETTO_SANITIZE)
   add_compile_options(-fsanitize=${STRETTO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${STRETTO_SANITIZE})
 endif()
+
+# The most bytes of one function's frame in src/ and cli/: callers, and `ulimit -s`, may leave 128 KiB for all of them.
+# What is larger belongs on the heap. Sanitizers, and code that is not optimised, have frames of their own.
+set(ST_FRAME_OPTIONS "")
+if(NOT STRETTO_SANITIZE)
+  set(ST_FRAME_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Wframe-larger-than=25600>)
+endif()

@@ -10,13 +10,27 @@
 #include <string.h>
 #include <time.h>
 
+/* Stated, since what threads get otherwise is the C library's choice (128 KiB with some) or `ulimit -s`. No frame of
+ * ours is larger than a small part of it (cmake/options.cmake); sanitizers make them so. */
+#define STACK_BYTES ((size_t)1 << 20)
+
+static int create(pthread_t *out, void *(*fn)(void *), void *arg) {
+    pthread_attr_t attributes;
+    int failed = pthread_attr_init(&attributes);
+    if (failed) return failed;
+    failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (!failed) failed = pthread_create(out, &attributes, fn, arg);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
 int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err) {
     static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL}; /* blocked ones would end the program unseen */
     sigset_t others, before;
     sigfillset(&others);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    int failed = pthread_create(out, NULL, fn, arg);
+    int failed = create(out, fn, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) return st_fail(err, STRETTO_E_UNIT, "thread %s could not be started: %s", name, strerror(failed));
     char label[16];

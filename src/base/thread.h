@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* Starts a thread that no signal but its own faults is delivered to (they stay with the program's own threads). name is
- * what debuggers show, cut at 15 characters. STRETTO_E_UNIT when the system has no thread to give. */
+ * what debuggers show, cut at 15 characters. Its stack is 1 MiB, whatever the system gives otherwise. STRETTO_E_UNIT
+ * when the system has no thread to give. */
 int st_thread_start(pthread_t *out, void *(*fn)(void *), void *arg, const char *name, stretto_error *err);
 
 /* Binds thread to OS processor cpu. A refusal (a sandbox, a changed cpuset) is only worth a warning: the thread then

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/timing.h"
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "stat/stat.h"
 
 enum { LEAST_PASSES = 5, MOST_RUNS = 4096 };
@@ -9,6 +11,7 @@ enum { LEAST_PASSES = 5, MOST_RUNS = 4096 };
 typedef struct run_times {
     double ns[MOST_RUNS];
     double plain_ns[MOST_RUNS + 1]; /* before each run, and after the last; without a plain step: nothing */
+    double ratio[MOST_RUNS];        /* of the plain times around a run to its own */
     unsigned n, pieces;
 } run_times;
 
@@ -64,7 +67,12 @@ static double mean_of_bests(const run_times *times) {
     return sum / times->pieces;
 }
 
-static int time_all(run_times *times, st_unit *unit, run_what *what, uint64_t min_ns, stretto_error *err) {
+/* *out is the caller's, to free whatever comes back: too large for a stack. */
+static int time_all(run_times **out, st_unit *unit, run_what *what, unsigned pieces, uint64_t min_ns,
+                    stretto_error *err) {
+    run_times *times = *out = st_alloc(1, sizeof *times);
+    if (!times) return st_fail_memory(err, "the times of a step", sizeof *times);
+    times->pieces = pieces;
     int code = st_queue_open(unit, &what->queue, err);
     if (code) return code;
     code = time_passes(times, what, min_ns, err);
@@ -79,29 +87,33 @@ static st_timing timing_of(run_times *times) {
     return t;
 }
 
-static double median_ratio(const run_times *times) {
-    double ratio[MOST_RUNS];
+/* How much quicker a run is than the plain ones around it. */
+static double median_ratio(run_times *times) {
+    double *ratio = times->ratio;
     for (unsigned i = 0; i < times->n; i++) ratio[i] = (times->plain_ns[i] + times->plain_ns[i + 1]) / 2 / times->ns[i];
     return st_median(ratio, times->n);
 }
 
 int st_step_time(st_timing *out, st_unit *unit, const st_step *step, unsigned pieces, uint64_t min_ns,
                  stretto_error *err) {
-    run_times times = {.pieces = pieces};
+    run_times *times = NULL;
     run_what what = {.step = step};
-    int code = time_all(&times, unit, &what, min_ns, err);
-    if (!code) *out = timing_of(&times);
+    int code = time_all(&times, unit, &what, pieces, min_ns, err);
+    if (!code) *out = timing_of(times);
+    st_free(times);
     return code;
 }
 
 int st_step_time_against(st_timing *out, st_turns *turns, st_unit *unit, const st_step *step, unsigned pieces,
                          const st_step *plain, uint64_t min_ns, stretto_error *err) {
-    run_times times = {.pieces = pieces};
+    run_times *times = NULL;
     run_what what = {.step = step, .plain = plain};
-    int code = time_all(&times, unit, &what, min_ns, err);
-    if (code) return code;
-    turns->ratio = median_ratio(&times);
-    turns->plain_ns = st_median(times.plain_ns, times.n + 1);
-    *out = timing_of(&times);
-    return STRETTO_OK;
+    int code = time_all(&times, unit, &what, pieces, min_ns, err);
+    if (!code) {
+        turns->ratio = median_ratio(times);
+        turns->plain_ns = st_median(times->plain_ns, times->n + 1);
+        *out = timing_of(times);
+    }
+    st_free(times);
+    return code;
 }

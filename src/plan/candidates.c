@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/candidates.h"
 
+#include "base/mem.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +56,8 @@ static double with_stage(double before, double ns, double most) {
 }
 
 typedef struct split {
-    double least[ST_PLAN_CHUNKS_MAX + 1];                    /* of the first so many chunks on the units so far */
-    uint16_t cut[ST_PLAN_UNITS_MAX][ST_PLAN_CHUNKS_MAX + 1]; /* where the last of these units begins */
+    double least[ST_PLAN_CHUNKS_MAX + 1];                   /* of the first so many chunks on the units so far */
+    uint8_t cut[ST_PLAN_UNITS_MAX][ST_PLAN_CHUNKS_MAX + 1]; /* the chunk with which the last of these units begins */
 } split;
 
 /* One more unit takes chunks cut..end-1 of the first `end`, if it can run all of them. */
@@ -74,7 +76,7 @@ static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_
             double all = with_stage(nth > 0 ? before[cut] : 0, sum, most);
             if (all < 0 || (s->least[end] >= 0 && s->least[end] <= all)) continue;
             s->least[end] = all;
-            s->cut[nth][end] = (uint16_t)cut;
+            s->cut[nth][end] = (uint8_t)cut;
         }
     }
 }
@@ -115,7 +117,7 @@ bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t 
 typedef struct cuts {
     double ns[ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX]; /* of each chunk; negative: it cannot run there */
     double least[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
-    uint16_t cut[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
+    uint8_t cut[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
     uint8_t last[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
 } cuts;
 
@@ -129,7 +131,7 @@ static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u, do
             double all = s->least[before][cut] < 0 ? -1 : with_stage(s->least[before][cut], sum, most);
             if (all < 0 || (*least >= 0 && *least <= all)) continue;
             *least = all;
-            s->cut[set][end] = (uint16_t)cut;
+            s->cut[set][end] = (uint8_t)cut;
             s->last[set][end] = (uint8_t)u;
         }
     }
@@ -168,17 +170,15 @@ static bool cut_both_ways(st_schedule *out, const st_costs *costs, const uint32_
     return true;
 }
 
-bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                      uint32_t tokens) {
-    if (n > ST_CANDIDATE_ORDERED) return cut_both_ways(out, costs, units, n, work, tokens);
-    cuts s;
+static bool cut_any_way(cuts *s, st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                        enum st_work work, uint32_t tokens) {
     uint32_t set = (1u << n) - 1, end = costs->n_chunks, place[ST_PLAN_CHUNKS_MAX];
-    cuts_times(&s, costs, units, n, work, tokens);
-    double longest = n > 0 ? cuts_find(&s, end, n, ANY_STAGE) : -1;
+    cuts_times(s, costs, units, n, work, tokens);
+    double longest = n > 0 ? cuts_find(s, end, n, ANY_STAGE) : -1;
     if (longest < 0) return false;
-    cuts_find(&s, end, n, longest);
+    cuts_find(s, end, n, longest);
     while (end > 0) {
-        uint32_t last = s.last[set][end], cut = s.cut[set][end];
+        uint32_t last = s->last[set][end], cut = s->cut[set][end];
         for (uint32_t c = cut; c < end; c++) place[c] = last;
         set &= ~(1u << last);
         end = cut;
@@ -189,6 +189,15 @@ bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *u
         out->chunks[c].unit = out->n_units - 1;
     }
     return true;
+}
+
+bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
+                      uint32_t tokens) {
+    cuts *s = n <= ST_CANDIDATE_ORDERED ? st_alloc(1, sizeof *s) : NULL; /* too large for a stack */
+    bool good =
+        s ? cut_any_way(s, out, costs, units, n, work, tokens) : cut_both_ways(out, costs, units, n, work, tokens);
+    st_free(s);
+    return good;
 }
 
 /* ---- chains ---- */

@@ -19,7 +19,7 @@ bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t 
                         uint32_t tokens);
 
 /* The same with the units in whatever order makes that stage shortest; of more than so many the given order and its
- * reverse are tried. Where several are as good, the given order. */
+ * reverse are tried, as where memory is out. Where several are as good, the given order. */
 #define ST_CANDIDATE_ORDERED 5
 bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
                       uint32_t tokens);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The schedules that there are: which units can work at once, and what they can do together. */
+#include "base/error.h"
+#include "base/mem.h"
 #include "plan/candidates.h"
 #include "plan/choose_impl.h"
 
@@ -158,6 +160,17 @@ static unit_set quickest_first(const chooser *c, const unit_set *set, enum st_wo
     return sorted;
 }
 
+static void replicas_on(const chooser *c, const unit_set *set, st_schedule *out) {
+    st_candidate_replicas(out, c->costs, set->units, set->n, c->workload->streams);
+}
+
+static double try_replicas(const chooser *c, const unit_set *set) {
+    st_schedule s;
+    replicas_on(c, set, &s);
+    s = chooser_fitting(c, &s);
+    return chooser_try(c, &s);
+}
+
 /* Where streams are no multiple of the units, the first ones have one more: so these are the quick ones, at decoding or
  * at prompts, whichever is better. */
 static void add_replicas(chooser *c, const unit_set *set) {
@@ -165,12 +178,10 @@ static void add_replicas(chooser *c, const unit_set *set) {
     uint32_t batch = (w->streams + set->n - 1) / set->n;
     unit_set decode = quickest_first(c, set, ST_WORK_DECODE, batch);
     unit_set prompt = quickest_first(c, set, ST_WORK_PREFILL, w->prompt < MICRO_BATCH ? w->prompt : MICRO_BATCH);
-    st_schedule by_decode, by_prompt;
-    st_candidate_replicas(&by_decode, c->costs, decode.units, decode.n, w->streams);
-    st_candidate_replicas(&by_prompt, c->costs, prompt.units, prompt.n, w->streams);
-    st_schedule tried[2] = {chooser_fitting(c, &by_decode), chooser_fitting(c, &by_prompt)};
     bool differ = memcmp(decode.units, prompt.units, decode.n * sizeof *decode.units) != 0;
-    chooser_add(c, differ && chooser_try(c, &tried[1]) < chooser_try(c, &tried[0]) ? &by_prompt : &by_decode);
+    st_schedule s;
+    replicas_on(c, differ && try_replicas(c, &prompt) < try_replicas(c, &decode) ? &prompt : &decode, &s);
+    chooser_add(c, &s);
 }
 
 static void add_whole_models(chooser *c, const unit_set *set) {
@@ -265,48 +276,52 @@ static bool host_has_work(const st_costs *costs) {
 }
 
 /* The best of the rows that are not among taken[n] and have no draft, which follows what was verified; of those that
- * are equal by the goal the one that is done first. NULL: there is none. */
-static const st_choice_row *best_but(const st_choice *choice, const st_choice_row *const *taken, unsigned n) {
+ * are equal by the goal the one that is done first. False: there is none. */
+static bool best_but(const st_choice *choice, const size_t *taken, unsigned n, size_t *found) {
     const st_choice_row *best = NULL;
     for (size_t i = 0; i < choice->n_rows; i++) {
         const st_choice_row *row = &choice->rows[i];
         bool other = row->possible && row->schedule.draft == ST_DRAFT_NONE;
-        for (unsigned k = 0; k < n; k++) other = other && taken[k] != row;
+        for (unsigned k = 0; k < n; k++) other = other && taken[k] != i;
         if (!other || (best && row->score > best->score)) continue;
-        if (!best || row->score < best->score || row->result.end_ns < best->result.end_ns) best = row;
+        if (!best || row->score < best->score || row->result.end_ns < best->result.end_ns) best = row, *found = i;
     }
-    return best;
+    return best != NULL;
 }
 
 /* The best schedules again, with the host's work beside the next steps. */
 static void add_host_beside(chooser *c) {
     if (!host_has_work(c->costs)) return;
-    const st_choice_row *best[BESIDE_ROWS];
-    st_schedule beside[BESIDE_ROWS];
+    size_t best[BESIDE_ROWS];
     unsigned n = 0;
-    while (n < BESIDE_ROWS && (best[n] = best_but(c->out, best, n))) n++;
-    for (unsigned i = 0; i < n; i++) beside[i] = best[i]->schedule; /* rows move when there are more */
+    while (n < BESIDE_ROWS && best_but(c->out, best, n, &best[n])) n++;
     for (unsigned i = 0; i < n; i++) {
-        beside[i].host_beside = true;
-        chooser_add(c, &beside[i]);
+        st_schedule beside = c->out->rows[best[i]].schedule; /* a copy: rows move when there are more */
+        beside.host_beside = true;
+        chooser_add(c, &beside);
     }
 }
 
 void chooser_add_all(chooser *c) {
-    unit_sets sets = {.n = 0};
+    unit_sets *sets = st_alloc(1, sizeof *sets); /* too large for a stack */
+    if (!sets) {
+        c->code = st_fail_memory(c->err, "the sets of units", sizeof *sets);
+        return;
+    }
     if (c->costs->n_units <= CHOSEN_UNITS)
-        find_all_sets(c, &sets);
+        find_all_sets(c, sets);
     else
-        find_some_sets(c, &sets);
+        find_some_sets(c, sets);
     add_single_units(c);
     add_batched(c);
-    for (uint32_t i = 0; i < sets.n; i++) {
-        if (c->costs->n_chunks > 1) add_splits(c, &sets.list[i]);
-        if (c->costs->n_chunks > 1) add_chains(c, &sets.list[i]);
-        add_whole_models(c, &sets.list[i]);
+    for (uint32_t i = 0; i < sets->n; i++) {
+        if (c->costs->n_chunks > 1) add_splits(c, &sets->list[i]);
+        if (c->costs->n_chunks > 1) add_chains(c, &sets->list[i]);
+        add_whole_models(c, &sets->list[i]);
     }
     add_lookup(c);
     add_draft_models(c);
-    add_reasons(c, &sets);
+    add_reasons(c, sets);
     add_host_beside(c);
+    st_free(sets);
 }
