@@ -38,6 +38,7 @@ typedef struct st_trace {
 typedef struct st_scratch st_scratch;
 int st_scratch_create(st_scratch **out, const st_chunk *chunks, uint32_t n, uint32_t max_batch, uint32_t max_threads,
                       stretto_error *err);
+size_t st_scratch_bytes(const st_scratch *scratch);
 void st_scratch_free(st_scratch *scratch); /* NULL is fine */
 
 /* The rows of one call. A row is one token of one stream; rows of the same stream stand in order of position, and their

@@ -67,7 +67,7 @@ int st_scratch_create(st_scratch **out, const st_chunk *chunks, uint32_t n, uint
     s->max_batch = max_batch;
     s->max_threads = max_threads;
     for (uint32_t i = 0; i < n; i++) measure(s, &chunks[i]);
-    size_t bytes = lay_out(s, chunks[0].model);
+    size_t bytes = s->bytes = lay_out(s, chunks[0].model);
     s->memory = st_alloc(bytes, 1);
     if (!s->memory) {
         free(s);
@@ -76,6 +76,10 @@ int st_scratch_create(st_scratch **out, const st_chunk *chunks, uint32_t n, uint
     lay_out(s, chunks[0].model);
     *out = s;
     return 0;
+}
+
+size_t st_scratch_bytes(const st_scratch *scratch) {
+    return scratch->bytes;
 }
 
 void st_scratch_free(st_scratch *scratch) {

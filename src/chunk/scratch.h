@@ -35,6 +35,7 @@ struct st_scratch {
     st_solo *solo; /* [max_threads] */
     st_best *best; /* [max_threads][max_batch] */
     uint8_t *memory;
+    size_t bytes;
 };
 
 #endif

@@ -22,6 +22,13 @@ static int set_sizes(st_chain *c, const st_chain_options *o, stretto_error *err)
     return 0;
 }
 
+/* Working memory, and the logits of a pass, count with the KV. */
+static int check_room(const st_chain *c, stretto_error *err) {
+    uint64_t logits = (uint64_t)(c->max_logits + 1) * st_logits_stride(c->model) * sizeof(float);
+    return st_stream_check_room(c->placement->chunks, c->n_chunks, c->kv_type, c->n_ctx, c->max_batch,
+                                st_placement_bytes(c->placement) + logits, err);
+}
+
 int st_chain_open(st_chain **out, const st_chain_options *o, stretto_error *err) {
     *out = NULL;
     if (o->n_chunks == 0) return st_fail(err, STRETTO_E_USAGE, "a chain needs at least one chunk");
@@ -32,6 +39,7 @@ int st_chain_open(st_chain **out, const st_chain_options *o, stretto_error *err)
     c->stop = o->stop;
     int code = set_sizes(c, o, err);
     if (!code) code = st_placement_open(&c->placement, o->model, o->spans, o->n_chunks, o->units, c->max_batch, err);
+    if (!code) code = check_room(c, err);
     if (!code) {
         c->chunks = c->placement->chunks;
         code = st_stream_open(&c->stream, c->chunks, c->n_chunks, c->kv_type, c->n_ctx, c->max_batch, err);

@@ -67,6 +67,13 @@ int st_placement_open(st_placement **out, const st_model *model, const st_span *
     return code;
 }
 
+uint64_t st_placement_bytes(const st_placement *p) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->n_chunks; i++)
+        if (first_on_unit(p, i) == i) bytes += st_scratch_bytes(p->scratch[i]);
+    return bytes;
+}
+
 void st_placement_close(st_placement *p) {
     if (!p) return;
     for (uint32_t i = 0; p->scratch && p->units && i < p->n_chunks; i++)

@@ -18,6 +18,7 @@ typedef struct st_placement {
  * most rows of one pass. STRETTO_E_USAGE for a unit that does not share memory with the host, STRETTO_E_MEMORY. */
 int st_placement_open(st_placement **out, const st_model *model, const st_span *spans, uint32_t n_chunks,
                       st_unit *const *units, uint32_t max_rows, stretto_error *err);
-void st_placement_close(st_placement *placement); /* NULL is fine; its passes and streams are closed before */
+uint64_t st_placement_bytes(const st_placement *placement); /* of its working memory */
+void st_placement_close(st_placement *placement);           /* NULL is fine; its passes and streams are closed before */
 
 #endif

@@ -91,8 +91,8 @@ static int bind_whole(st_model *m, st_binder *bind, stretto_error *err) {
     return code;
 }
 
-static int check_room(const st_binder *bind, uint64_t memory, stretto_error *err) {
-    uint64_t most = memory ? memory : st_host_memory_most("");
+static int check_room(st_model *m, const st_binder *bind, uint64_t memory, stretto_error *err) {
+    uint64_t most = m->memory = memory ? memory : st_host_memory_most("");
     if (bind->region_bytes <= most) return STRETTO_OK;
     int code =
         st_fail(err, STRETTO_E_MEMORY,
@@ -111,7 +111,7 @@ static int load(st_model *m, st_binder *bind, const st_model_options *options, s
     if (!code) code = bind_whole(m, bind, err);
     for (uint32_t i = 0; i < m->n_layers && !code; i++) code = bind_layer(m, bind, i, err);
     if (!code) code = st_bind_rest(bind, err);
-    if (!code && !options->shapes_only) code = check_room(bind, options->memory, err);
+    if (!code && !options->shapes_only) code = check_room(m, bind, options->memory, err);
     if (!code && !options->shapes_only) code = st_bind_pack(bind, options->pool, err);
     return code;
 }

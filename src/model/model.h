@@ -78,6 +78,7 @@ typedef struct st_model {
     const float *ple_model_norm; /* [d_ple] */
 
     st_region weights; /* packed matrices */
+    uint64_t memory;   /* bytes that these and all that works with them may take; 0: nothing is packed */
     void *arena;       /* small owned arrays */
     uint64_t load_ns;  /* time spent in st_model_load */
 } st_model;
@@ -86,7 +87,7 @@ typedef struct st_model_options {
     const st_kern *kern;
     st_pool *pool;    /* packs in parallel; NULL: the calling thread alone */
     bool shapes_only; /* bind and check shapes, pack nothing: matrices have no data */
-    uint64_t memory;  /* bytes that weights may take; 0: st_host_memory_most */
+    uint64_t memory;  /* bytes that weights, and what works with them, may take; 0: st_host_memory_most */
     const st_log *log;
 } st_model_options;
 
