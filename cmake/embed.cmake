@@ -12,11 +12,11 @@ endif()
 
 set(ST_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 function(st_embed module file symbol)
-  set(source ${CMAKE_BINARY_DIR}/embed/${symbol}.c)
+  set(source ${PROJECT_BINARY_DIR}/embed/${symbol}.c)
   add_custom_command(
     OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -DFROM=${CMAKE_SOURCE_DIR}/${file} -DTO=${source} -DSYMBOL=${symbol} -P ${ST_EMBED_SCRIPT}
-    DEPENDS ${CMAKE_SOURCE_DIR}/${file} ${ST_EMBED_SCRIPT}
+    COMMAND ${CMAKE_COMMAND} -DFROM=${PROJECT_SOURCE_DIR}/${file} -DTO=${source} -DSYMBOL=${symbol} -P ${ST_EMBED_SCRIPT}
+    DEPENDS ${PROJECT_SOURCE_DIR}/${file} ${ST_EMBED_SCRIPT}
     VERBATIM)
   target_sources(st_${module} PRIVATE ${source})
 endfunction()

@@ -4,8 +4,10 @@ option(STRETTO_WERROR "Treat warnings as errors" OFF)
 option(STRETTO_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 set(STRETTO_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+elseif(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo) # in this folder and below: a project around this one has its own
 endif()
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)

@@ -2,8 +2,8 @@
 # Every header compiles alone and twice: the public ones as C11 and as C++, those inside the library as C11. Compiling is
 # the whole test.
 include(CheckLanguage)
-file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/stretto/*.h)
-file(GLOB inner_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/*/*.h)
+file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/include/stretto/*.h)
+file(GLOB inner_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/*/*.h)
 # A header named for an instruction set needs its flags.
 list(FILTER inner_headers EXCLUDE REGEX "[/_](avx2|avxvnni|avx512|neon|dotprod)\\.h$")
 
@@ -17,11 +17,11 @@ function(headers_alone target suffix)
     list(APPEND sources ${source})
   endforeach()
   add_library(${target} OBJECT ${sources})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 
 headers_alone(headers_inner c ${inner_headers})
-target_include_directories(headers_inner PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(headers_inner PRIVATE ${PROJECT_SOURCE_DIR}/src)
 headers_alone(headers_c c ${public_headers})
 # A user's program defines no _GNU_SOURCE and may be pedantic.
 set_target_properties(headers_c PROPERTIES COMPILE_OPTIONS "-Wall;-Wextra;-Wpedantic;-Wstrict-prototypes;-Werror;-U_GNU_SOURCE")
