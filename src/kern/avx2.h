@@ -17,13 +17,12 @@
 #ifndef ST_KERN_AVX2_H
 #define ST_KERN_AVX2_H
 
+#include "kern/inline.h"
 #include "kern/layout.h"
 #include "kern/scalar.h"
 
 #include <immintrin.h>
 #include <string.h>
-
-#define ST_INLINE static inline __attribute__((always_inline))
 
 ST_KERN_OPS_DECL(avx2);
 

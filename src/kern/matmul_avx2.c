@@ -43,29 +43,25 @@ ST_INLINE __m256i add_vector(__m256i sum, __m256i w, __m256i x) {
 /* Takes off 2^offset times the activations' sums: of one half of the block, or (sums2 not NULL) of both. */
 ST_INLINE sums less_offset(sums s, const int16_t *sums1, const int16_t *sums2, int offset, int tokens) {
     if (offset == 0) return s;
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        __m256i x = broadcast4(sums1 + 4 * (t));                                                                       \
-        if (sums2) x = add16(x, broadcast4(sums2 + 4 * (t)));                                                          \
-        x = _mm256_slli_epi16(x, offset);                                                                              \
-        s.lo##t = sub16(s.lo##t, x);                                                                                   \
-        s.hi##t = sub16(s.hi##t, x);                                                                                   \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        __m256i x = broadcast4(sums1 + 4 * t);
+        if (sums2) x = add16(x, broadcast4(sums2 + 4 * t));
+        x = _mm256_slli_epi16(x, offset);
+        s.lo[t] = sub16(s.lo[t], x);
+        s.hi[t] = sub16(s.hi[t], x);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
 /* 16-bit sums times the scale (NULL: 1), both of a lane added. */
 ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
     const __m256i lo = by ? load256_once(by) : _mm256_set1_epi16(1), hi = by ? load256_once(by + 16) : lo;
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        s.lo##t = _mm256_madd_epi16(s.lo##t, lo);                                                                      \
-        s.hi##t = _mm256_madd_epi16(s.hi##t, hi);                                                                      \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        s.lo[t] = _mm256_madd_epi16(s.lo[t], lo);
+        s.hi[t] = _mm256_madd_epi16(s.hi[t], hi);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
@@ -73,50 +69,45 @@ ST_INLINE sums widened(sums s, const int16_t *by, int tokens) {
 ST_INLINE sums add_signed(sums s, const uint8_t *w, const uint8_t *size, const uint8_t *q, __m256i one, int tokens) {
     const __m256i lo = load256_once(w), hi = load256_once(w + 32);
     const __m256i lo_size = load256_once(size), hi_size = load256_once(size + 32);
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        const __m256i x = broadcast4(q + 32 * (t));                                                                    \
-        const __m256i p = _mm256_maddubs_epi16(lo_size, _mm256_sign_epi8(x, lo));                                      \
-        s.lo##t = add32(s.lo##t, _mm256_madd_epi16(p, one));                                                           \
-        const __m256i r = _mm256_maddubs_epi16(hi_size, _mm256_sign_epi8(x, hi));                                      \
-        s.hi##t = add32(s.hi##t, _mm256_madd_epi16(r, one));                                                           \
-        HOLD(s.lo##t);                                                                                                 \
-        HOLD(s.hi##t);                                                                                                 \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        const __m256i x = broadcast4(q + 32 * t);
+        const __m256i p = _mm256_maddubs_epi16(lo_size, _mm256_sign_epi8(x, lo));
+        s.lo[t] = add32(s.lo[t], _mm256_madd_epi16(p, one));
+        const __m256i r = _mm256_maddubs_epi16(hi_size, _mm256_sign_epi8(x, hi));
+        s.hi[t] = add32(s.hi[t], _mm256_madd_epi16(r, one));
+        HOLD(s.lo[t]);
+        HOLD(s.hi[t]);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
 ST_INLINE sums signed_dots(const block16 *b, const uint8_t *q, int tokens) {
     const __m256i one = _mm256_set1_epi16(1);
-    sums s = zero_sums();
-    s = add_signed(s, b->w, b->size, q, one, tokens);
-    s = add_signed(s, b->w + 64, b->size + 64, q + 4, one, tokens);
-    s = add_signed(s, b->w + 128, b->size + 128, q + 8, one, tokens);
-    s = add_signed(s, b->w + 192, b->size + 192, q + 12, one, tokens);
-    s = add_signed(s, b->w + 256, b->size + 256, q + 16, one, tokens);
-    s = add_signed(s, b->w + 320, b->size + 320, q + 20, one, tokens);
-    s = add_signed(s, b->w + 384, b->size + 384, q + 24, one, tokens);
-    return add_signed(s, b->w + 448, b->size + 448, q + 28, one, tokens);
+    sums s = zero_sums(tokens);
+    ST_UNROLLED
+    for (int j = 0; j < 8; j++) s = add_signed(s, b->w + 64 * j, b->size + 64 * j, q + 4 * j, one, tokens);
+    return s;
 }
 
 /* The scale stands twice in a lane: the upper one, its sign extended, is the lane's. */
 ST_INLINE sums scaled(sums s, const int16_t *by, int tokens) {
     const __m256i lo = _mm256_srai_epi32(load256(by), 16), hi = _mm256_srai_epi32(load256(by + 16), 16);
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        s.lo##t = _mm256_mullo_epi32(s.lo##t, lo);                                                                     \
-        s.hi##t = _mm256_mullo_epi32(s.hi##t, hi);                                                                     \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        s.lo[t] = _mm256_mullo_epi32(s.lo[t], lo);
+        s.hi[t] = _mm256_mullo_epi32(s.hi[t], hi);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
-ST_INLINE sums add_sums(sums a, sums b) {
-    return (sums){add32(a.lo0, b.lo0), add32(a.lo1, b.lo1), add32(a.lo2, b.lo2), add32(a.lo3, b.lo3),
-                  add32(a.hi0, b.hi0), add32(a.hi1, b.hi1), add32(a.hi2, b.hi2), add32(a.hi3, b.hi3)};
+ST_INLINE sums add_sums(sums a, sums b, int tokens) {
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        a.lo[t] = add32(a.lo[t], b.lo[t]);
+        a.hi[t] = add32(a.hi[t], b.hi[t]);
+    }
+    return a;
 }
 
 /* Weights' offset is 2^offset, or none when that is 0. */
@@ -124,18 +115,18 @@ ST_INLINE sums exact(const block16 *b, const uint8_t *q, const int16_t *x_sums, 
     if (how == SIGNED) return signed_dots(b, q, tokens);
     if (how == SIGNED_SCALED) return scaled(signed_dots(b, q, tokens), b->by[0], tokens);
     const int16_t *by_first = how == WHOLE || how == HALVES ? NULL : b->by[0], *by_second = by_first ? b->by[1] : NULL;
-    sums first = add_columns(zero_sums(), b->w, q, tokens);
+    sums first = add_columns(zero_sums(tokens), b->w, q, tokens);
     if (how == WHOLE || how == WHOLE_SCALED) {
         first = add_columns(first, b->w + 256, q + 16, tokens);
         return widened(less_offset(first, x_sums, x_sums + 2, offset, tokens), by_first, tokens);
     }
     first = widened(less_offset(first, x_sums, NULL, offset, tokens), by_first, tokens);
-    const sums second = add_columns(zero_sums(), b->w + 256, q + 16, tokens);
-    return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), by_second, tokens));
+    const sums second = add_columns(zero_sums(tokens), b->w + 256, q + 16, tokens);
+    return add_sums(first, widened(less_offset(second, x_sums + 2, NULL, offset, tokens), by_second, tokens), tokens);
 }
 
 ST_INLINE fsums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
-    return to_floats(exact(b, q, x_sums, tokens, how, offset));
+    return to_floats(exact(b, q, x_sums, tokens, how, offset), tokens);
 }
 
 MATMUL(q4_0, ST_TILE_Q4_0, 1, WHOLE, 3, NO_MIN)

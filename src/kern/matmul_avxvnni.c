@@ -37,54 +37,48 @@ ST_INLINE __m256i add_vector(__m256i sum, __m256i w, __m256i x) {
 
 /* Minus the offset times the activations' sums: of one half of the block, or (sums2 not NULL) of both. */
 ST_INLINE sums start(const int16_t *sums1, const int16_t *sums2, int offset, int tokens) {
-    sums s = zero_sums();
+    sums s = zero_sums(tokens);
     if (offset == 0) return s;
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        __m256i x = broadcast4(sums1 + 4 * (t));                                                                       \
-        if (sums2) x = add16(x, broadcast4(sums2 + 4 * (t)));                                                          \
-        s.lo##t = s.hi##t = _mm256_madd_epi16(x, _mm256_set1_epi16((short)-offset));                                   \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        __m256i x = broadcast4(sums1 + 4 * t);
+        if (sums2) x = add16(x, broadcast4(sums2 + 4 * t));
+        s.lo[t] = s.hi[t] = _mm256_madd_epi16(x, _mm256_set1_epi16((short)-offset));
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
 ST_INLINE fsums scaled(fsums s, const float *by, int tokens) {
     const __m256 lo = _mm256_load_ps(by), hi = _mm256_load_ps(by + 8);
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        s.lo##t = _mm256_mul_ps(s.lo##t, lo);                                                                          \
-        s.hi##t = _mm256_mul_ps(s.hi##t, hi);                                                                          \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        s.lo[t] = _mm256_mul_ps(s.lo[t], lo);
+        s.hi[t] = _mm256_mul_ps(s.hi[t], hi);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return s;
 }
 
 /* a + s * by */
 ST_INLINE fsums add_scaled(fsums a, fsums s, const float *by, int tokens) {
     const __m256 lo = _mm256_load_ps(by), hi = _mm256_load_ps(by + 8);
-#define TOKEN(t)                                                                                                       \
-    {                                                                                                                  \
-        a.lo##t = _mm256_fmadd_ps(s.lo##t, lo, a.lo##t);                                                               \
-        a.hi##t = _mm256_fmadd_ps(s.hi##t, hi, a.hi##t);                                                               \
+    ST_UNROLLED
+    for (int t = 0; t < tokens; t++) {
+        a.lo[t] = _mm256_fmadd_ps(s.lo[t], lo, a.lo[t]);
+        a.hi[t] = _mm256_fmadd_ps(s.hi[t], hi, a.hi[t]);
     }
-    FOR_TOKENS(TOKEN)
-#undef TOKEN
     return a;
 }
 
 ST_INLINE fsums dots(const block16 *b, const uint8_t *q, const int16_t *x_sums, int tokens, way how, int offset) {
     if (how == SCALED_HALVES) {
         const sums first = add_columns(start(x_sums, NULL, offset, tokens), b->w, q, tokens);
-        const fsums a = scaled(to_floats(first), b->by[0], tokens);
+        const fsums a = scaled(to_floats(first, tokens), b->by[0], tokens);
         const sums second = add_columns(start(x_sums + 2, NULL, offset, tokens), b->w + 256, q + 16, tokens);
-        return add_scaled(a, to_floats(second), b->by[1], tokens);
+        return add_scaled(a, to_floats(second, tokens), b->by[1], tokens);
     }
     sums s = add_columns(start(x_sums, x_sums + 2, offset, tokens), b->w, q, tokens);
     s = add_columns(s, b->w + 256, q + 16, tokens);
-    return how == SCALED ? scaled(to_floats(s), b->by[0], tokens) : to_floats(s);
+    return how == SCALED ? scaled(to_floats(s, tokens), b->by[0], tokens) : to_floats(s, tokens);
 }
 
 MATMUL(q4_0, ST_TILE_Q4_0, 1, PLAIN, 8, NO_MIN)

@@ -14,12 +14,11 @@
 #define ST_KERN_NEON_H
 
 #include "kern/format.h"
+#include "kern/inline.h"
 #include "kern/layout.h"
 
 #include <arm_neon.h>
 #include <string.h>
-
-#define ST_INLINE static inline __attribute__((always_inline))
 
 ST_KERN_OPS_DECL(neon);
 ST_KERN_FLOATS_DECL(neon);

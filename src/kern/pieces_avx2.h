@@ -21,12 +21,10 @@ typedef struct strip_sums {
     sums8 half[2];
 } strip_sums;
 
-/* Every function takes how many tokens there are, which is known when it is compiled. So nothing has to be left of
- * loops over tokens and halves, and then sums stay in registers. */
-#define UNROLLED _Pragma("GCC unroll 4")
+/* Every function takes how many tokens there are, which is known when it is compiled. */
 
-/* Token t's parts of a block of activations at x (st_panel): 32 values, and, behind those of all tokens, the
- * scale, the scale times the sum, and the sums of both halves in pairs. */
+/* Token t's parts of a block of activations at x (st_panel): 32 values, and, behind those of all tokens, the scale, the
+ * scale times the sum, and the sums of both halves in pairs. */
 ST_INLINE __m256i x_values(const uint8_t *x, int t, int at) {
     return broadcast4(x + 32 * t + at);
 }
@@ -42,35 +40,35 @@ ST_INLINE const uint8_t *x_sums(const uint8_t *x, int t, int tokens) {
 
 /* acc += float(dot) * (d * dx) */
 ST_INLINE void add_scaled(sums8 *s, __m256 d, const uint8_t *x, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++)
         s->acc[t] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(s->dot[t]), _mm256_mul_ps(d, x_scale(x, t, tokens)), s->acc[t]);
 }
 
 /* acc += m * ds */
 ST_INLINE void add_min(sums8 *s, __m256 m, const uint8_t *x, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->acc[t] = _mm256_fmadd_ps(m, x_scaled_sum(x, t, tokens), s->acc[t]);
 }
 
 ST_INLINE void zero_floats(sums8 *s, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->acc[t] = _mm256_setzero_ps();
 }
 ST_INLINE void zero_dots(sums8 *s, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->dot[t] = _mm256_setzero_si256();
 }
 
 /* Both 16-bit sums of a lane times the scale, added. */
 ST_INLINE void widen(sums8 *s, __m256i by, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->dot[t] = _mm256_madd_epi16(s->dot[t], by);
 }
 
 /* Takes off the sums of the activations of the whole block, for an offset of 2^shift. */
 ST_INLINE void less_offset(sums8 *s, const uint8_t *x, int shift, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) {
         const __m256i sum = add16(broadcast4(x_sums(x, t, tokens)), broadcast4(x_sums(x, t, tokens) + 4));
         s->dot[t] = sub16(s->dot[t], _mm256_slli_epi16(sum, shift));
@@ -79,7 +77,7 @@ ST_INLINE void less_offset(sums8 *s, const uint8_t *x, int shift, int tokens) {
 
 /* 16-bit sums + the products of a vector of unsigned weights, of the columns from `at` on. */
 ST_INLINE void add_columns(sums8 *s, __m256i w, const uint8_t *x, int at, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->dot[t] = add16(s->dot[t], _mm256_maddubs_epi16(w, x_values(x, t, at)));
 }
 
@@ -87,13 +85,13 @@ ST_INLINE void add_columns(sums8 *s, __m256i w, const uint8_t *x, int at, int to
 
 /* The 32-bit sums of a block whose scales stand at tile. */
 ST_INLINE void add_whole(strip_sums *s, const uint8_t *tile, const uint8_t *x, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_scaled(&s->half[h], load_halves(tile + 16 * h), x, tokens);
 }
 
 /* The 16-bit sums of such a block, whose weights have an offset of 2^shift. */
 ST_INLINE void add_less_offset(strip_sums *s, const uint8_t *tile, const uint8_t *x, int shift, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         less_offset(&s->half[h], x, shift, tokens);
         widen(&s->half[h], ONES, tokens);
@@ -113,12 +111,12 @@ ST_INLINE void add_nibbles(sums8 *s, const uint8_t *v, const uint8_t *x, int at,
 /* Halves of a block whose nibbles stand at v: 8 columns and their partners; the sums of both halves fit 16 bits. */
 ST_INLINE void add_nibble_piece(strip_sums *s, const uint8_t *v, const uint8_t *x, int piece, int tokens) {
     v += 2 * ST_VECTOR * piece;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         if (piece == 0) zero_dots(&s->half[h], tokens);
         add_nibbles(&s->half[h], v + 32 * h, x, 8 * piece, tokens);
     }
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_nibbles(&s->half[h], v + ST_VECTOR + 32 * h, x, 8 * piece + 4, tokens);
 }
 
@@ -139,7 +137,7 @@ ST_INLINE void piece_q4_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
 /* Scales of the block at tile, and minima behind them. */
 ST_INLINE void add_with_min(strip_sums *s, const uint8_t *tile, const uint8_t *x, int tokens) {
     add_whole(s, tile, x, tokens);
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_min(&s->half[h], load_halves(tile + ST_HALVES + 16 * h), x, tokens);
 }
 
@@ -148,7 +146,7 @@ ST_INLINE void piece_q4_1(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     fetch_half(tile, ST_TILE_Q4_1, piece);
     add_nibble_piece(s, tile + 2 * ST_HALVES, x, piece, tokens);
     if (piece == 0) return;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) widen(&s->half[h], ONES, tokens);
     add_with_min(s, tile, x, tokens);
 }
@@ -185,14 +183,14 @@ ST_INLINE void piece_q5_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     const uint8_t *v = tile + ST_HALVES;
     fetch_half(tile, ST_TILE_Q5_0, piece);
     if (piece == 0) {
-        UNROLLED
+        ST_UNROLLED
         for (int h = 0; h < 2; h++) {
             zero_dots(&s->half[h], tokens);
             add_fives_first(&s->half[h], v + 32 * h, x, tokens);
         }
         return;
     }
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         add_fives_second(&s->half[h], v + 32 * h, x, tokens);
         add_fives_third(&s->half[h], v + 32 * h, x, tokens);
@@ -202,7 +200,7 @@ ST_INLINE void piece_q5_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
 
 /* 32-bit sums + the 16-bit ones of `more`, times a scale in pairs. */
 ST_INLINE void add_widened(sums8 *s, const sums8 *more, __m256i by, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) s->dot[t] = add32(s->dot[t], _mm256_madd_epi16(more->dot[t], by));
 }
 
@@ -227,7 +225,7 @@ ST_INLINE void piece_q5_1(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     (void)chunk;
     const uint8_t *v = tile + 2 * ST_HALVES;
     fetch_half(tile, ST_TILE_Q5_1, piece);
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_fives(&s->half[h], v + 32 * h, x, ONES, piece, tokens);
     if (piece == 1) add_with_min(s, tile, x, tokens);
 }
@@ -236,7 +234,7 @@ ST_INLINE void piece_q5_1(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
 
 ST_INLINE void add_signed(sums8 *s, const uint8_t *v, const uint8_t *x, int at, int tokens) {
     const __m256i w = load256(v), size = _mm256_abs_epi8(w);
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) {
         const __m256i signed_x = _mm256_sign_epi8(x_values(x, t, at), w);
         s->dot[t] = add32(s->dot[t], pairs_to_lanes(_mm256_maddubs_epi16(size, signed_x)));
@@ -248,12 +246,12 @@ ST_INLINE void piece_q8_0(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     (void)chunk;
     const uint8_t *v = tile + ST_HALVES + 2 * ST_VECTOR * piece;
     fetch_lines(v + NEAR, 2 * ST_VECTOR);
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         if (piece == 0) zero_dots(&s->half[h], tokens);
         add_signed(&s->half[h], v + 32 * h, x, 8 * piece, tokens);
     }
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         add_signed(&s->half[h], v + ST_VECTOR + 32 * h, x, 8 * piece + 4, tokens);
         if (piece == 3) add_scaled(&s->half[h], load_halves(tile + 16 * h), x, tokens);
@@ -267,7 +265,7 @@ ST_INLINE __m256i iq4_values(__m256i code) {
 
 /* 32-bit sums + the products of a vector of values, pairs of 16 bits times `by`; x goes in as its size. */
 ST_INLINE void add_iq4_columns(sums8 *s, __m256i w, const uint8_t *x, int at, __m256i by, int tokens) {
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) {
         const __m256i a = x_values(x, t, at), size = _mm256_abs_epi8(a);
         s->dot[t] = add32(s->dot[t], _mm256_madd_epi16(_mm256_maddubs_epi16(size, _mm256_sign_epi8(w, a)), by));
@@ -284,12 +282,12 @@ ST_INLINE void add_iq4(sums8 *s, const uint8_t *v, const uint8_t *x, int at, __m
 ST_INLINE void add_iq4_piece(strip_sums *s, const uint8_t *v, const uint8_t *x, int piece, const __m256i by[2],
                              int tokens) {
     v += 2 * ST_VECTOR * piece;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         if (piece == 0) zero_dots(&s->half[h], tokens);
         add_iq4(&s->half[h], v + 32 * h, x, 8 * piece, by[h], tokens);
     }
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_iq4(&s->half[h], v + ST_VECTOR + 32 * h, x, 8 * piece + 4, by[h], tokens);
 }
 

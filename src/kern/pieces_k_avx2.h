@@ -31,7 +31,7 @@ ST_INLINE __m256 load_minus(const uint8_t *halves) {
 /* acc += dots of the block, whose scales stand at head[row] and minima at head[32 + row] */
 ST_INLINE void add_block_k(strip_sums *s, const uint8_t *tile, const uint8_t *head, const uint8_t *x, int tokens) {
     add_whole(s, tile, x, tokens);
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         const __m256 dmin = load_minus(tile + ST_HALVES + 16 * h);
         add_min(&s->half[h], _mm256_mul_ps(dmin, byte_floats(head + 32 + 8 * h)), x, tokens);
@@ -47,7 +47,7 @@ ST_INLINE void piece_q4_k(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     x += ST_QBLOCK_BYTES * tokens * block;
     add_nibble_piece(s, v, x, half, tokens);
     if (half == 0) return;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) widen(&s->half[h], byte_pairs(head + 8 * h), tokens);
     add_block_k(s, tile, head, x, tokens);
 }
@@ -59,7 +59,7 @@ ST_INLINE void piece_q5_k(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     fetch_head(p, piece);
     fetch_ahead(v + 2 * ST_VECTOR * half, (half == 0 ? 2 : 3) * ST_VECTOR);
     x += ST_QBLOCK_BYTES * tokens * block;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) add_fives(&s->half[h], v + 32 * h, x, byte_pairs(head + 8 * h), half, tokens);
     if (half == 1) add_block_k(s, tile, head, x, tokens);
 }
@@ -73,7 +73,7 @@ ST_INLINE void add_sixes(sums8 *s, const uint8_t *v, const uint8_t *x, int half,
     add_columns(&part, BITS(b, 63), x, 16 * half + 4, tokens);
     add_columns(&part, BITS(c, 63), x, 16 * half + 8, tokens);
     add_columns(&part, SIX_3(a, b, c), x, 16 * half + 12, tokens);
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++)
         part.dot[t] = sub16(part.dot[t], _mm256_slli_epi16(broadcast4(x_sums(x, t, tokens) + 4 * half), 5));
     add_widened(s, &part, signed_byte_pairs(scales), tokens);
@@ -86,7 +86,7 @@ ST_INLINE void piece_q6_k(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     fetch_head(p, piece);
     fetch_ahead(v, ST_SIXES);
     x += ST_QBLOCK_BYTES * tokens * block;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         if (half == 0) zero_dots(&s->half[h], tokens);
         add_sixes(&s->half[h], v + 32 * h, x, half, head + 8 * h, tokens);
@@ -161,10 +161,10 @@ ST_INLINE void piece_q2_k(strip_sums *s, const uint8_t *tile, uint32_t chunk, co
     const uint8_t *p = tile + 2 * ST_HALVES + chunk * ST_CHUNK_Q2_K;
     const scales_k k = {load_halves(tile), load_halves(tile + 16), load_minus(tile + 32), load_minus(tile + 48)};
     fetch_ahead(p, ST_CHUNK_Q2_K);
-    UNROLLED
+    ST_UNROLLED
     for (int block = 0; block < 2; block++) {
         const uint8_t *head = p + 32 * block, *v = p + 64 + 2 * ST_VECTOR * block;
-        UNROLLED
+        ST_UNROLLED
         for (int t = 0; t < tokens; t++)
             block_q2_k(&s->half[0].acc[t], &s->half[1].acc[t], k, head, v, x + 32 * t, x + 32 * tokens + 4 * t,
                        x_sums(x, t, tokens));

@@ -48,7 +48,7 @@ typedef struct plan {
 
 ST_INLINE strip_sums no_sums(int tokens) {
     strip_sums s;
-    UNROLLED
+    ST_UNROLLED
     for (int h = 0; h < 2; h++) {
         zero_floats(&s.half[h], tokens);
         zero_dots(&s.half[h], tokens);
@@ -58,7 +58,7 @@ ST_INLINE strip_sums no_sums(int tokens) {
 
 ST_INLINE void store_strip(const st_turn_strip *to, size_t turn, const strip_sums *s, int tokens) {
     float *y = to->y + turn * ST_STRIP;
-    UNROLLED
+    ST_UNROLLED
     for (int t = 0; t < tokens; t++) {
         _mm256_storeu_ps(y + to->ldy * t, s->half[0].acc[t]);
         _mm256_storeu_ps(y + to->ldy * t + 8, s->half[1].acc[t]);
@@ -75,7 +75,7 @@ ST_INLINE void run_strips(plan how, int tokens, int n, const st_matrix *w, const
         strip_sums a = no_sums(tokens), b = a, c = a;
         for (uint32_t tiles = w->cols / (32 * (uint32_t)(how.chunks * how.blocks)); tiles > 0; tiles--) {
             for (uint32_t chunk = 0; chunk < (uint32_t)how.chunks; chunk++) {
-#pragma GCC unroll 4
+                ST_UNROLLED
                 for (int piece = 0; piece < how.pieces; piece++) {
                     ADD_PIECE(a, at_a)
                     if (n > 1) {
