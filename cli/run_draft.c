@@ -33,7 +33,7 @@ static int check_vocabulary(const run_draft *draft, session *s, const char *name
 
 static int load(run_draft *draft, session *s, const char *name, stretto_error *err) {
     char path[PATH_MAX];
-    st_model_options options = {.kern = s->kern, .log = &s->cx->log};
+    st_model_options options = {.kern = s->kern, .log = &s->cx->log, .stop = s->cx->stop};
     int rc = cli_resolve_model(name, path, sizeof path, err);
     if (!rc) rc = st_gguf_open(&draft->gguf, path, &s->cx->log, err);
     if (!rc) rc = check_vocabulary(draft, s, name, err);

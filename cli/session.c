@@ -67,7 +67,7 @@ static int load_weights(session *s, stretto_error *err) {
     st_pool_options pool_options = {.count = s->lanes.host.max_threads, .log = &s->cx->log};
     int rc = st_pool_create(&pool, &pool_options, err);
     if (rc) return rc;
-    st_model_options options = {.kern = s->kern, .pool = pool, .log = &s->cx->log};
+    st_model_options options = {.kern = s->kern, .pool = pool, .log = &s->cx->log, .stop = s->cx->stop};
     cli_progress(s->cx, "loading %s", s->path);
     rc = st_model_load(&s->model, s->gguf, &options, err);
     cli_progress_end(s->cx);

@@ -17,6 +17,7 @@ typedef struct st_binder {
     const st_gguf *gguf;
     const st_kern *kern;
     const st_log *log;
+    const atomic_bool *stop;
     bool *used;     /* [n_tensors of the file] bound, or known to be spare; owned by whoever made the binder */
     st_pack *packs; /* [n_packs], owned by the binder */
     size_t n_packs, cap_packs;
@@ -59,7 +60,7 @@ void st_bind_spare(st_binder *bind, const char *fmt, uint32_t layer);
 int st_bind_rest(const st_binder *bind, stretto_error *err);
 
 /* Packs all noted matrices into model->weights, strips shared out over the pool's workers, and drops the source pages.
- */
+ * STRETTO_E_STOPPED after bind->stop. */
 int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err);
 
 #endif

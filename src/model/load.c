@@ -124,7 +124,7 @@ int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *o
     m->gguf = gguf;
     m->kern = options->kern;
     m->weights.fd = -1;
-    st_binder bind = {.model = m, .gguf = gguf, .kern = options->kern, .log = options->log};
+    st_binder bind = {.model = m, .gguf = gguf, .kern = options->kern, .log = options->log, .stop = options->stop};
     bind.used = calloc(gguf->n_tensors + 1, sizeof *bind.used);
     int code = bind.used ? load(m, &bind, options, err) : st_fail_memory(err, "model", gguf->n_tensors);
     free(bind.packs);

@@ -77,12 +77,23 @@ static void note_bad(pack_job *job, uint64_t place) {
     }
 }
 
+static bool stopped(const pack_job *job) {
+    return job->bind->stop && atomic_load_explicit(job->bind->stop, memory_order_relaxed);
+}
+
+#define SETTLE_PARTS 256u /* of a worker's share of the huge pages: of 64 GiB still only some milliseconds' worth */
+
+static void settle_share(const pack_job *job, const st_worker *worker) {
+    for (unsigned i = 0; i < SETTLE_PARTS && !stopped(job); i++)
+        st_region_settle(&job->bind->model->weights, worker->id * SETTLE_PARTS + i, worker->count * SETTLE_PARTS);
+}
+
 static void pack_worker(void *arg, const st_worker *worker) {
     pack_job *job = arg;
     st_binder *bind = job->bind;
-    st_region_settle(&bind->model->weights, worker->id, worker->count);
+    settle_share(job, worker);
     st_worker_sync(worker); /* no worker's weights land on small pages of another's part */
-    for (;;) {
+    while (!stopped(job)) {
         size_t task = atomic_fetch_add(&job->next, 1);
         if (task >= job->first_task[bind->n_packs]) return;
         size_t i = pack_of_task(job, task);
@@ -135,6 +146,7 @@ int st_bind_pack(st_binder *bind, st_pool *pool, stretto_error *err) {
     pack_job job = {.bind = bind, .first_task = first, .next = 0, .bad = NO_PLACE};
     pack_run(&job, pool);
     free(first);
+    if (stopped(&job)) return st_fail(err, STRETTO_E_STOPPED, "interrupted while loading the weights");
     const uint64_t bad = atomic_load(&job.bad);
     if (bad != NO_PLACE) return st_not_finite(bind->gguf, bind->packs[bad >> 32].tensor, (uint32_t)bad, err);
     drop_all(bind);

@@ -240,6 +240,31 @@ static void more_weights_than_memory(void **state) {
     st_gguf_close(g);
 }
 
+/* Loading can take minutes. */
+static void stopped_while_packing(void **state) {
+    (void)state;
+    atomic_bool stop = true;
+    st_gguf *g = open_golden("tiny-llama-F32");
+    stretto_error err = {0};
+    st_model *m = NULL;
+    st_pool *pool = NULL;
+    st_pool_options pool_options = {.count = 2};
+    st_model_options options = {.stop = &stop};
+    assert_int_equal(st_kern_select(&options.kern, NULL, &err), 0);
+    assert_int_equal(st_pool_create(&pool, &pool_options, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        options.pool = i ? pool : NULL;
+        assert_int_equal(st_model_load(&m, g, &options, &err), STRETTO_E_STOPPED);
+        assert_null(m);
+        assert_non_null(strstr(err.text, "interrupted while loading"));
+    }
+    stop = false;
+    assert_int_equal(st_model_load(&m, g, &options, &err), 0);
+    st_model_free(m);
+    st_pool_destroy(pool);
+    st_gguf_close(g);
+}
+
 /* NaN in row `first` of the head, and in row `others` of every other matrix, of a file in memory. */
 static void spoil(const st_gguf *g, uint32_t first, uint32_t others) {
     for (size_t i = 0; i < g->n_tensors; i++) {
@@ -289,6 +314,7 @@ int main(void) {
         cmocka_unit_test(types_without_kernels),
         cmocka_unit_test(loads),
         cmocka_unit_test(more_weights_than_memory),
+        cmocka_unit_test(stopped_while_packing),
         cmocka_unit_test(the_first_of_many_is_named),
         cmocka_unit_test(token_count_warns),
         cmocka_unit_test(spare_tensors_warn),
