@@ -88,8 +88,14 @@ static void show_text(run_work *w) {
     w->text.len = 0;
 }
 
+static void show_read(void *arg, uint32_t n) {
+    run_work *w = arg;
+    if (!w->o->quiet) cli_progress(w->cx, "reading the prompt: %u of %zu tokens", n, w->prompt.len);
+}
+
 static int take_id(void *arg, int32_t id) {
     run_work *w = arg;
+    cli_progress_end(w->cx);
     int rc = st_ids_add(&w->ids, id, &w->failed);
     if (!rc && w->o->dump_ids && !w->o->json) cli_printf(w->cx, "%s%d", w->ids.len > 1 ? " " : "", id);
     if (!rc) rc = run_decode(w->s.tok, w->o, id, w->ids.len == 1, &w->stream, &w->text, &w->failed);
@@ -221,6 +227,7 @@ static int generate(run_work *w, st_generate_result *result, stretto_error *err)
         .sampler = sampler,
         .tok = w->o->ignore_end ? NULL : w->s.tok,
         .on_id = take_id,
+        .on_read = show_read,
         .arg = w,
         .cancel = w->cx->stop,
         .handed_ns = st_now_ns() - w->tokenize_ns, /* the prompt is handed to a loaded model; reading its text counts */
@@ -230,6 +237,7 @@ static int generate(run_work *w, st_generate_result *result, stretto_error *err)
     else
         rc = st_generate(w->s.chain, &options, result, err);
     st_sampler_free(sampler);
+    cli_progress_end(w->cx);
     if (!w->failed.code) return rc;
     if (w->failed.code != STRETTO_E_STOPPED) result->finish = ST_FINISH_ERROR;
     return st_fail(err, w->failed.code, "%s", w->failed.text);

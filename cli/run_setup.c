@@ -298,6 +298,7 @@ typedef struct one {
     const st_generate_options *o;
     st_generate_result *result;
     uint64_t early_ns; /* how long before the engine began the prompt was handed over */
+    uint32_t n_read;   /* tokens of the prompt */
 } one;
 
 static int take_id(void *arg, uint32_t job, int32_t id) {
@@ -309,7 +310,7 @@ static int take_id(void *arg, uint32_t job, int32_t id) {
 static int take_result(void *arg, const st_job_result *r) {
     const one *w = arg;
     *w->result = (st_generate_result){.finish = r->finish,
-                                      .n_prompt = r->prefill_ns ? w->o->n_prompt : 0,
+                                      .n_prompt = w->n_read,
                                       .n_generated = r->n_ids,
                                       .prefill_ns = r->prefill_ns,
                                       .first_token_ns = r->n_ids ? r->first_token_ns + w->early_ns : 0,
@@ -322,8 +323,11 @@ void run_setup_see(run_setup *setup, const st_pass_seen *pass) {
 }
 
 static void see_pass(void *arg, const st_pass_seen *pass) {
-    const one *w = arg;
+    one *w = arg;
     run_setup_see(w->setup, pass);
+    if (pass->n_prompt == 0) return;
+    w->n_read += pass->n_prompt;
+    if (w->o->on_read && w->n_read < w->o->n_prompt) w->o->on_read(w->o->arg, w->n_read);
 }
 
 int run_setup_generate(run_setup *setup, st_streams *streams, const st_generate_options *o,

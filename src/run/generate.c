@@ -64,6 +64,7 @@ static int read_prompt(st_chain *chain, const st_generate_options *o, st_generat
         if (rc) return rc;
         result->n_prompt += n;
         result->prefill_ns = st_now_ns() - start;
+        if (o->on_read && result->n_prompt < o->n_prompt) o->on_read(o->arg, result->n_prompt);
     }
     if (o->sampler) {
         for (uint32_t i = 0; i < o->n_prompt; i++) st_sampler_accept(o->sampler, o->prompt[i]);

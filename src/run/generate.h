@@ -30,6 +30,9 @@ typedef struct st_generate_options {
     /* Called on the caller's thread for each id as soon as it is chosen, the end token included; non-zero stops. May be
      * NULL. */
     int (*on_id)(void *arg, int32_t id);
+    /* Called on the caller's thread while the prompt is read: so many of its tokens are, and there are more. May be
+     * NULL. */
+    void (*on_read)(void *arg, uint32_t n);
     void *arg;
     const atomic_bool *cancel; /* NULL: cannot be cancelled */
     uint64_t handed_ns;        /* st_now_ns() when the prompt was handed over; 0: when st_generate is called */

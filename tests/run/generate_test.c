@@ -14,6 +14,7 @@ typedef struct work {
     int32_t *prompt, *greedy;
     uint32_t n_prompt, n_greedy;
     int32_t ids[64];
+    uint32_t reads[8], n_reads; /* what was told while the prompt was read */
     uint32_t n_ids, stop_after;
     atomic_bool cancel;
     bool cancel_in_callback;
@@ -46,6 +47,13 @@ static int take(void *arg, int32_t id) {
     w->ids[w->n_ids++] = id;
     if (w->cancel_in_callback) atomic_store(&w->cancel, true);
     return w->stop_after && w->n_ids == w->stop_after;
+}
+
+static void note_read(void *arg, uint32_t n) {
+    work *w = arg;
+    assert_int_equal(w->n_ids, 0);
+    assert_true(w->n_reads < 8);
+    w->reads[w->n_reads++] = n;
 }
 
 static st_generate_options options_of(work *w, uint32_t n_max) {
@@ -89,6 +97,25 @@ static void test_batches_and_handed_over_time(void **state) {
     assert_int_equal(st_generate(w.chain, &options, &r, &err), 0);
     assert_memory_equal(w.ids, w.greedy, 4 * sizeof *w.greedy);
     assert_true(r.first_token_ns >= 1000000000u + r.prefill_ns);
+    work_close(&w);
+}
+
+/* Between its parts, and not when all of it is read. */
+static void test_reading_is_told(void **state) {
+    (void)state;
+    work w;
+    work_open(&w, 128);
+    st_generate_options options = options_of(&w, 4);
+    options.on_read = note_read;
+    options.n_batch = w.n_prompt / 3;
+    st_generate_result r;
+    stretto_error err = {0};
+    assert_int_equal(st_generate(w.chain, &options, &r, &err), 0);
+    assert_int_equal(w.n_prompt % 3, 0);
+    assert_int_equal(w.n_reads, 2);
+    assert_int_equal(w.reads[0], w.n_prompt / 3);
+    assert_int_equal(w.reads[1], w.n_prompt / 3 * 2);
+    assert_memory_equal(w.ids, w.greedy, 4 * sizeof *w.greedy);
     work_close(&w);
 }
 
@@ -221,6 +248,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_greedy_ids_and_times),
         cmocka_unit_test(test_batches_and_handed_over_time),
+        cmocka_unit_test(test_reading_is_told),
         cmocka_unit_test(test_nothing_to_generate),
         cmocka_unit_test(test_context_fills),
         cmocka_unit_test(test_prompt_does_not_fit),
