@@ -20,9 +20,9 @@ static json_t *cores_json(const st_host *host) {
     json_t *list = json_array();
     for (unsigned i = 0; i < host->n_cores; i++) {
         const st_core *c = &host->cores[i];
-        st_json_append(&list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "index", (int)i, "cpu", (int)c->cpu,
+        st_json_append(&list, json_pack("{s:i, s:i, s:i, s:i, s:i, s:o}", "index", (int)i, "cpu", (int)c->cpu,
                                         "hardware_threads", (int)c->n_cpus, "package", (int)c->package, "core",
-                                        (int)c->core, "kind", c->kind));
+                                        (int)c->core, "kind", c->kind < 0 ? json_null() : json_integer(c->kind)));
     }
     return list;
 }

@@ -49,8 +49,9 @@ typedef int (*stretto_logits_fn)(void *arg, uint32_t pos, const float *logits, i
 /* Appends n ids to the stream; with none nothing happens. fn NULL: logits of the last one only, to be had from
  * stretto_chain_logits and _argmax; else of each, handed to fn. Allocates nothing. STRETTO_OK; STRETTO_E_INPUT when an
  * id is not in the vocabulary, or there is no room (says by how much): nothing was appended; and when weights or logits
- * are no numbers: some ids before that may have been appended; STRETTO_E_STOPPED when fn said so: the ids up to there,
- * and perhaps some more, were appended; STRETTO_E_UNIT when a unit failed: the chain must be reset. */
+ * are no numbers: some ids before that may have been appended, and stretto_chain_length says how many;
+ * STRETTO_E_STOPPED when fn said so: the ids up to there, and perhaps some more, were appended; STRETTO_E_UNIT when a
+ * unit failed: the chain must be reset. */
 STRETTO_API int stretto_chain_append(stretto_chain *chain, const int32_t *ids, size_t n, stretto_logits_fn fn,
                                      void *arg, stretto_error *err);
 

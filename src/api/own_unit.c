@@ -52,7 +52,7 @@ static void own_info(const st_unit *unit, st_unit_info *info) {
 
 /* What a function of the program's failed with, by its code and reason. */
 static int own_fail(const own_unit *own, int code, const stretto_error *problem, const char *what, stretto_error *err) {
-    return st_fail(err, code, "%s: %s", own->info.name, problem->text[0] ? problem->text : what);
+    return st_fail(err, st_code_of(code), "%s: %s", own->info.name, problem->text[0] ? problem->text : what);
 }
 
 /* ---- queues ---- */
@@ -163,7 +163,7 @@ static void job_end(stretto_job *job, uint64_t start_ns, uint64_t end_ns, int co
 
 void stretto_job_done(stretto_job *job, uint64_t start_ns, uint64_t end_ns, int code, const char *reason) {
     stretto_error error = {0};
-    if (code) st_fail(&error, code, "%s", reason ? reason : "");
+    if (code) st_fail(&error, st_code_of(code), "%s", reason ? reason : "");
     job_end(job, start_ns, end_ns, code, &error);
 }
 

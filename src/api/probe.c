@@ -119,7 +119,6 @@ static int probe_pair(stretto_probe_result *result, probing *p, const st_step *c
                         .side = {0, 1},
                         .unit = {0, one ? 0 : 1},
                         .chain = chain};
-    if (!job.arrangement) return err->code;
     bool streams = p->chain && !o->warm, called = !p->chain && o->evict;
     st_clock boot = {.now = boot_now};
     const stretto_unit *host = unit[0]->has_host ? unit[0] : unit[1];

@@ -39,3 +39,7 @@ int st_fail_prefix(stretto_error *err, const char *prefix) {
 int st_fail_memory(stretto_error *err, const char *what, unsigned long long bytes) {
     return st_fail(err, STRETTO_E_MEMORY, "out of memory: %s needs %llu bytes", what, bytes);
 }
+
+int st_code_of(int returned) {
+    return returned <= STRETTO_OK && returned >= STRETTO_E_INTERNAL ? returned : STRETTO_E_UNIT;
+}

@@ -16,6 +16,9 @@ int st_failv(stretto_error *err, int code, const char *fmt, va_list args) __attr
 /* Puts "PREFIX: " in front of the reason that err already holds (a file's name, say); returns err->code. */
 int st_fail_prefix(stretto_error *err, const char *prefix);
 
+/* What a function of somebody else's returned, as a code of ours: STRETTO_E_UNIT where it is none (an errno, say). */
+int st_code_of(int returned);
+
 /* Out of memory while making `what` of `bytes` bytes. */
 int st_fail_memory(stretto_error *err, const char *what, unsigned long long bytes);
 

@@ -30,15 +30,26 @@ static unsigned edit_distance(const char *a, const char *b) {
     return rows[n % 3][m];
 }
 
+/* "temperature" for "temp". */
+static const char *longest_beginning(const char *word, const char *const *candidates) {
+    const char *longest = NULL;
+    size_t most = 2;
+    for (; *candidates; candidates++) {
+        size_t len = strlen(*candidates);
+        if (len > most && strncmp(word, *candidates, len) == 0) most = len, longest = *candidates;
+    }
+    return longest;
+}
+
 const char *st_nearest(const char *word, const char *const *candidates) {
     size_t len = strlen(word);
     unsigned best = len < 3 ? 2 : (unsigned)(len / 3) + 2; /* edits allowed, plus one */
     const char *nearest = NULL;
-    for (; *candidates; candidates++) {
-        unsigned distance = edit_distance(word, *candidates);
-        bool begins = len >= 2 && strncmp(*candidates, word, len) == 0;
+    for (const char *const *c = candidates; *c; c++) {
+        unsigned distance = edit_distance(word, *c);
+        bool begins = len >= 2 && strncmp(*c, word, len) == 0;
         if (begins) distance = 1;
-        if (distance < best) best = distance, nearest = *candidates;
+        if (distance < best) best = distance, nearest = *c;
     }
-    return nearest;
+    return nearest ? nearest : longest_beginning(word, candidates);
 }

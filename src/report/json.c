@@ -14,7 +14,7 @@ static json_t *host_object(const st_host *host) {
     st_json_set(&object, "cpu", st_json_text(host->cpu_model));
     st_json_set(&object, "isa", st_json_text(host->isa));
     st_json_set(&object, "kernel", st_json_text(host->kernel));
-    st_json_set(&object, "governor", st_json_text(host->governor));
+    st_json_set(&object, "governor", *host->governor ? st_json_text(host->governor) : json_null());
     st_json_set(&object, "cores", st_json_count(host->n_cores));
     st_json_set(&object, "cpus", st_json_count(host->n_cpus));
     st_json_set(&object, "quota_cpus", host->quota_cpus > 0 ? st_json_real(host->quota_cpus) : json_null());

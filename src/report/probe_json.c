@@ -289,7 +289,7 @@ static json_t *conditions(const st_conditions *c) {
     st_json_set(&object, "load", c->load < 0 ? json_null() : st_json_real(c->load));
     st_json_set(&object, "cpus", st_json_count(c->n_cpus));
     st_json_set(&object, "quota_cpus", c->quota_cpus > 0 ? st_json_real(c->quota_cpus) : json_null());
-    st_json_set(&object, "governor", st_json_text(c->governor));
+    st_json_set(&object, "governor", *c->governor ? st_json_text(c->governor) : json_null());
     st_json_set(&object, "throttled", c->throttled < 0 ? json_null() : st_json_count((uint64_t)c->throttled));
     return object;
 }

@@ -39,13 +39,13 @@ void st_event_undo(st_event *event) {
 }
 
 static void event_set_error(st_event *event, int code, const stretto_error *error, const char *name) {
-    event->code = code;
+    event->code = st_code_of(code);
     if (code == STRETTO_OK) return;
     if (!error || error->text[0] == '\0')
         st_fail(&event->error, code, "step %s failed with code %d and gave no reason", name ? name : "?", code);
     else if (error != &event->error)
         event->error = *error;
-    event->error.code = code;
+    event->error.code = event->code;
 }
 
 /* The owner may reuse or free the event as soon as it reads as done: that store is the last access. A listener's fn may

@@ -163,7 +163,12 @@ static void an_own_unit_may_fail_in_every_way(void **state) {
     must_fail(stretto_unit_run(unit, &failing, NULL, &err), STRETTO_E_INPUT, &err, "a bad day");
     d.fail = STRETTO_E_UNIT;
     must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_UNIT, &err, "on fire");
+    d.fail = 5; /* no code of the library's */
+    must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_UNIT, &err, "on fire");
     d.fail = 0;
+    d.refuse = 5;
+    must_fail(stretto_unit_run(unit, &step, NULL, &err), STRETTO_E_UNIT, &err, "no more of queue mine");
+    d.refuse = 0;
     must(stretto_unit_run(unit, &step, NULL, &err), &err); /* and goes on afterwards */
     stretto_unit_close(unit);
     device_free(&d);

@@ -137,7 +137,9 @@ class Usage(support.CommandTest):
 
     def test_unknown_option_names_the_nearest(self):
         self.fails(USAGE, "run", "--promt", "x", says=["run", "--promt", "did you mean --prompt?"])
-        self.fails(USAGE, "run", "--thread-count=2", says="--thread-count")
+        self.fails(USAGE, "run", "--temperature", "0.7", says=["--temperature", "did you mean --temp?"])
+        self.fails(USAGE, "run", "--prompts-of-mine", "x", says="did you mean --prompts?")
+        self.fails(USAGE, "run", "--number-of-tokens=2", says="--number-of-tokens")
         self.fails(USAGE, "run", "-Z", says="-Z")
         self.fails(USAGE, "run", "--t", "1", says=["--t", "ambiguous"])
 

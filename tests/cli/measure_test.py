@@ -134,6 +134,8 @@ class Units(support.CommandTest):
     def test_machine(self):
         got = self.done_json("units")
         self.assertEqual(sum(core["hardware_threads"] for core in got["cores"]), CORES)
+        for known in [core["kind"] for core in got["cores"]] + [got["host"]["governor"]]:
+            self.assertNotIn(known, (-1, ""))  # what the system does not tell is null
         self.assertEqual(len(got["units"]), 1)
         self.assertEqual(got["units"][0]["cores"], list(range(len(got["cores"]))))
         self.assertIn("scalar", got["kernels"]["usable"])
