@@ -42,7 +42,9 @@ static void add_one(contest *c, uint32_t unit) {
 static void add_pipelines(contest *c, const uint32_t units[2]) {
     for (size_t i = 0; i < N_MICRO_BATCHES && micro_batches[i] < c->workload.prompt; i++) {
         st_schedule *s = &c->two[c->n_two];
-        if (!st_candidate_split(s, c->costs, units, 2, ST_WORK_PREFILL, micro_batches[i])) continue;
+        if (!st_candidate_split(s, c->costs, units, 2, (st_candidate_call){ST_WORK_PREFILL, micro_batches[i]},
+                                ST_CANDIDATE_ANY_ROOM))
+            continue;
         s->micro_batch = micro_batches[i];
         s->pipelined = true;
         c->n_two++;
@@ -53,7 +55,9 @@ static void add_stages(contest *c, const uint32_t units[2]) {
     uint32_t half = (c->streams + 1) / 2;
     for (uint32_t batch = 1; batch <= half; batch = batch < half ? half : half + 1) {
         st_schedule *s = &c->two[c->n_two];
-        if (!st_candidate_split(s, c->costs, units, 2, ST_WORK_DECODE, batch)) continue;
+        if (!st_candidate_split(s, c->costs, units, 2, (st_candidate_call){ST_WORK_DECODE, batch},
+                                ST_CANDIDATE_ANY_ROOM))
+            continue;
         st_candidate_stage(s, c->streams, batch);
         c->n_two++;
     }

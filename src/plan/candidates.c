@@ -60,18 +60,27 @@ typedef struct split {
     uint8_t cut[ST_PLAN_UNITS_MAX][ST_PLAN_CHUNKS_MAX + 1]; /* the chunk with which the last of these units begins */
 } split;
 
+/* Whether a unit has room for a chunk beside those that it was given, whose bytes are counted in *bytes. */
+static bool takes(const st_costs *costs, uint32_t unit, uint32_t chunk, uint64_t positions, uint64_t *bytes) {
+    if (positions == ST_CANDIDATE_ANY_ROOM) return true;
+    *bytes = st_bytes_sum(*bytes, st_costs_chunk_bytes(costs, chunk, positions));
+    return st_costs_room(costs, unit, *bytes);
+}
+
 /* One more unit takes chunks cut..end-1 of the first `end`, if it can run all of them. */
-static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_t nth, enum st_work work,
-                         uint32_t tokens, double most) {
+static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_t nth, st_candidate_call call,
+                         uint64_t positions, double most) {
     double ns[ST_PLAN_CHUNKS_MAX], before[ST_PLAN_CHUNKS_MAX + 1];
     for (uint32_t c = 0; c < costs->n_chunks; c++)
-        ns[c] = st_cost_ns(costs, c, unit, work, tokens) + costs->units[unit].dispatch_ns;
+        ns[c] = st_cost_ns(costs, c, unit, call.work, call.tokens) + costs->units[unit].dispatch_ns;
     memcpy(before, s->least, sizeof before);
     for (uint32_t end = 0; end <= costs->n_chunks; end++) {
         double sum = 0;
+        uint64_t bytes = 0;
         s->least[end] = -1;
         for (uint32_t cut = end; cut-- > nth && can_run(costs, cut, unit);) { /* a chunk at least for each before */
             sum += ns[cut];
+            if (!takes(costs, unit, cut, positions, &bytes)) break;
             if (nth == 0 ? cut > 0 : before[cut] < 0) continue;
             double all = with_stage(nth > 0 ? before[cut] : 0, sum, most);
             if (all < 0 || (s->least[end] >= 0 && s->least[end] <= all)) continue;
@@ -81,25 +90,25 @@ static void split_extend(split *s, const st_costs *costs, uint32_t unit, uint32_
     }
 }
 
-static double longest_stage(const st_costs *costs, const st_schedule *s, enum st_work work, uint32_t tokens) {
+static double longest_stage(const st_costs *costs, const st_schedule *s, st_candidate_call call) {
     double longest = 0, stage = 0;
     for (uint32_t i = 0; i < s->n_chunks; i++) {
         uint32_t unit = st_costs_unit(costs, s->units[s->chunks[i].unit]);
         if (i > 0 && s->chunks[i].unit != s->chunks[i - 1].unit) stage = 0;
-        stage += st_cost_ns(costs, i, unit, work, tokens) + costs->units[unit].dispatch_ns;
+        stage += st_cost_ns(costs, i, unit, call.work, call.tokens) + costs->units[unit].dispatch_ns;
         if (stage > longest) longest = stage;
     }
     return longest;
 }
 
-bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                        uint32_t tokens) {
+bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                        st_candidate_call call, uint64_t positions) {
     split s = {.least = {0}};
     if (n == 0 || n > costs->n_chunks || n > ST_PLAN_UNITS_MAX) return false;
-    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens, ANY_STAGE);
+    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, call, positions, ANY_STAGE);
     double longest = s.least[costs->n_chunks];
     if (longest < 0) return false;
-    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, work, tokens, longest);
+    for (uint32_t i = 0; i < n; i++) split_extend(&s, costs, units[i], i, call, positions, longest);
     begin(out, costs, ST_SCHEDULE_PLACED, 1);
     for (uint32_t i = 0; i < n; i++) add_unit(out, costs, units[i]);
     for (uint32_t i = n, end = costs->n_chunks; i-- > 0;) {
@@ -115,6 +124,9 @@ bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t 
 /* Of each set of the units, a bit each: what the first so many chunks come to, negative where they cannot run there;
  * the last of these units, and where it begins. */
 typedef struct cuts {
+    const st_costs *costs;
+    const uint32_t *units;
+    uint64_t positions;
     double ns[ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX]; /* of each chunk; negative: it cannot run there */
     double least[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
     uint8_t cut[1u << ST_CANDIDATE_ORDERED][ST_PLAN_CHUNKS_MAX + 1];
@@ -122,12 +134,14 @@ typedef struct cuts {
 } cuts;
 
 /* Unit u is the last of the set. */
-static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u, double most) {
+static void cuts_extend(cuts *s, uint32_t set, uint32_t u, double most) {
     uint32_t before = set & ~(1u << u);
-    for (uint32_t end = 1; end <= n_chunks; end++) {
+    for (uint32_t end = 1; end <= s->costs->n_chunks; end++) {
         double sum = 0, *least = &s->least[set][end];
+        uint64_t bytes = 0;
         for (uint32_t cut = end; cut-- > 0 && s->ns[u][cut] >= 0;) {
             sum += s->ns[u][cut];
+            if (!takes(s->costs, s->units[u], cut, s->positions, &bytes)) break;
             double all = s->least[before][cut] < 0 ? -1 : with_stage(s->least[before][cut], sum, most);
             if (all < 0 || (*least >= 0 && *least <= all)) continue;
             *least = all;
@@ -137,46 +151,48 @@ static void cuts_extend(cuts *s, uint32_t n_chunks, uint32_t set, uint32_t u, do
     }
 }
 
-static void cuts_times(cuts *s, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                       uint32_t tokens) {
-    for (uint32_t u = 0; u < n; u++)
-        for (uint32_t c = 0; c < costs->n_chunks; c++)
-            s->ns[u][c] = can_run(costs, c, units[u])
-                              ? st_cost_ns(costs, c, units[u], work, tokens) + costs->units[units[u]].dispatch_ns
+static void cuts_times(cuts *s, uint32_t n, st_candidate_call call) {
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t c = 0; c < s->costs->n_chunks; c++) {
+            const uint32_t u = s->units[i];
+            s->ns[i][c] = can_run(s->costs, c, u)
+                              ? st_cost_ns(s->costs, c, u, call.work, call.tokens) + s->costs->units[u].dispatch_ns
                               : -1;
+        }
 }
 
 /* What all chunks on all n units come to at least; negative: they cannot run. */
-static double cuts_find(cuts *s, uint32_t n_chunks, uint32_t n, double most) {
+static double cuts_find(cuts *s, uint32_t n, double most) {
+    const uint32_t n_chunks = s->costs->n_chunks;
     for (uint32_t set = 0; set < 1u << n; set++) {
         s->least[set][0] = set == 0 ? 0 : -1;
         for (uint32_t end = 1; end <= n_chunks; end++) s->least[set][end] = -1;
         for (uint32_t u = n; u-- > 0;)
-            if (set >> u & 1) cuts_extend(s, n_chunks, set, u, most);
+            if (set >> u & 1) cuts_extend(s, set, u, most);
     }
     return s->least[(1u << n) - 1][n_chunks];
 }
 
 /* Of two orders. */
-static bool cut_both_ways(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                          uint32_t tokens) {
+static bool cut_both_ways(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                          st_candidate_call call, uint64_t positions) {
     uint32_t back[ST_PLAN_UNITS_MAX];
     st_schedule other;
     if (n > ST_PLAN_UNITS_MAX) return false;
     for (uint32_t i = 0; i < n; i++) back[i] = units[n - 1 - i];
-    bool good = st_candidate_split(out, costs, units, n, work, tokens);
-    if (!st_candidate_split(&other, costs, back, n, work, tokens)) return good;
-    if (!good || longest_stage(costs, &other, work, tokens) < longest_stage(costs, out, work, tokens)) *out = other;
+    bool good = st_candidate_split(out, costs, units, n, call, positions);
+    if (!st_candidate_split(&other, costs, back, n, call, positions)) return good;
+    if (!good || longest_stage(costs, &other, call) < longest_stage(costs, out, call)) *out = other;
     return true;
 }
 
-static bool cut_any_way(cuts *s, st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
-                        enum st_work work, uint32_t tokens) {
+static bool cut_any_way(cuts *s, st_schedule *out, uint32_t n, st_candidate_call call) {
+    const st_costs *costs = s->costs;
     uint32_t set = (1u << n) - 1, end = costs->n_chunks, place[ST_PLAN_CHUNKS_MAX];
-    cuts_times(s, costs, units, n, work, tokens);
-    double longest = n > 0 ? cuts_find(s, end, n, ANY_STAGE) : -1;
+    cuts_times(s, n, call);
+    double longest = n > 0 ? cuts_find(s, n, ANY_STAGE) : -1;
     if (longest < 0) return false;
-    cuts_find(s, end, n, longest);
+    cuts_find(s, n, longest);
     while (end > 0) {
         uint32_t last = s->last[set][end], cut = s->cut[set][end];
         for (uint32_t c = cut; c < end; c++) place[c] = last;
@@ -185,17 +201,20 @@ static bool cut_any_way(cuts *s, st_schedule *out, const st_costs *costs, const 
     }
     begin(out, costs, ST_SCHEDULE_PLACED, 1);
     for (uint32_t c = 0; c < costs->n_chunks; c++) {
-        if (c == 0 || place[c] != place[c - 1]) add_unit(out, costs, units[place[c]]);
+        if (c == 0 || place[c] != place[c - 1]) add_unit(out, costs, s->units[place[c]]);
         out->chunks[c].unit = out->n_units - 1;
     }
     return true;
 }
 
-bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                      uint32_t tokens) {
+bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                      st_candidate_call call, uint64_t positions) {
     cuts *s = n <= ST_CANDIDATE_ORDERED ? st_alloc(1, sizeof *s) : NULL; /* too large for a stack */
-    bool good =
-        s ? cut_any_way(s, out, costs, units, n, work, tokens) : cut_both_ways(out, costs, units, n, work, tokens);
+    if (!s) return cut_both_ways(out, costs, units, n, call, positions);
+    s->costs = costs;
+    s->units = units;
+    s->positions = positions;
+    bool good = cut_any_way(s, out, n, call);
     st_free(s);
     return good;
 }

@@ -12,23 +12,28 @@ void st_candidate_one(st_schedule *out, const st_costs *costs, uint32_t unit);
 /* All chunks on one unit, all streams in one call. */
 void st_candidate_batched(st_schedule *out, const st_costs *costs, uint32_t unit, uint32_t streams);
 
-/* Neighbouring chunks on each of units[n] in this order, so that the longest stage of a call of `tokens` is as short as
- * can be, and of such cuts all stages together are (dynamic programming over the places of the cuts); placed, one
- * stream. False when there are fewer chunks than units, or no cuts give each chunk to a unit that can run it. */
-bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                        uint32_t tokens);
-
-/* The same with the units in whatever order makes that stage shortest; of more than so many the given order and its
- * reverse are tried, as where memory is out. Where several are as good, the given order. */
-#define ST_CANDIDATE_ORDERED 5
-bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n, enum st_work work,
-                      uint32_t tokens);
-
 /* What one call is. */
 typedef struct st_candidate_call {
     enum st_work work;
     uint32_t tokens;
 } st_candidate_call;
+
+/* Positions of KV for which there has to be room beside the weights: no matter how much memory units have. */
+#define ST_CANDIDATE_ANY_ROOM UINT64_MAX
+
+/* Neighbouring chunks on each of units[n] in this order, so that the longest stage of a call is as short as can be, and
+ * of such cuts all stages together are (dynamic programming over the places of the cuts); placed, one stream. No unit
+ * is given more than the memory that it uses has room for, with KV of so many positions; what units of one memory need
+ * together is not looked at. False when there are fewer chunks than units, or no cuts give each chunk to a unit that
+ * can run it. */
+bool st_candidate_split(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                        st_candidate_call call, uint64_t positions);
+
+/* The same with the units in whatever order makes that stage shortest; of more than so many the given order and its
+ * reverse are tried, as where memory is out. Where several are as good, the given order. */
+#define ST_CANDIDATE_ORDERED 5
+bool st_candidate_cut(st_schedule *out, const st_costs *costs, const uint32_t *units, uint32_t n,
+                      st_candidate_call call, uint64_t positions);
 
 /* Each chunk on that of units[n] with which one such call, from chunk to chunk with the way between units, is over
  * soonest (dynamic programming over the chunks); placed, one stream. Some of the units may have nothing to do. False

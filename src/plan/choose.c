@@ -62,7 +62,10 @@ static void because(const st_choice_row *row, const st_workload *workload, char 
         double least = 1;
         for (uint32_t u = 0; u < s->n_units; u++)
             if (row->result.utilisation[u] < least) least = row->result.utilisation[u];
-        snprintf(out, size, ": each of its units is busy %.0f %% of the time or more", 100 * least);
+        if (least > 0.995)
+            snprintf(out, size, ": its units are busy all of the time");
+        else
+            snprintf(out, size, ": each of its units is busy %.0f %% of the time or more", 100 * least);
     } else if (workload->streams == 1) {
         snprintf(out, size, ": the steps of one stream are a chain, and run fastest there");
     }

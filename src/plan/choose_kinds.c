@@ -76,8 +76,13 @@ static void add_staged(chooser *c, const st_schedule *places, uint32_t batch) {
     chooser_add_new(c, &s);
 }
 
-static bool cut(const chooser *c, const unit_set *set, enum st_work work, uint32_t tokens, st_schedule *out) {
-    return st_candidate_cut(out, c->costs, set->units, set->n, work, tokens);
+/* So that so many streams fit, or two, or one; where none does, what was too much is told of the best cut. */
+static bool cut(const chooser *c, const unit_set *set, uint32_t streams, st_candidate_call call, st_schedule *out) {
+    const uint64_t tokens = (uint64_t)c->workload->prompt + c->workload->generate;
+    const uint64_t positions[] = {streams * tokens, 2 * tokens, tokens, ST_CANDIDATE_ANY_ROOM};
+    for (size_t i = streams > 2 ? 0 : streams == 2 ? 1 : 2; i < sizeof positions / sizeof *positions; i++)
+        if (st_candidate_cut(out, c->costs, set->units, set->n, call, positions[i])) return true;
+    return false;
 }
 
 static void add_single_units(chooser *c) {
@@ -104,20 +109,21 @@ static void add_no_split(chooser *c, const unit_set *set, const st_schedule *s) 
 
 static void add_splits(chooser *c, const unit_set *set) {
     st_schedule s;
+    const st_candidate_call one = {ST_WORK_DECODE, 1};
     uint32_t k = c->workload->streams, batch = (k + set->n - 1) / set->n;
-    if (cut(c, set, ST_WORK_DECODE, 1, &s)) {
+    if (cut(c, set, 1, one, &s)) {
         chooser_add(c, &s);
     } else if (set->n <= c->costs->n_chunks) {
         st_candidate_one(&s, c->costs, set->units[0]);
         add_no_split(c, set, &s);
     }
-    if (cut(c, set, ST_WORK_PREFILL, 64, &s)) {
+    if (cut(c, set, 1, (st_candidate_call){ST_WORK_PREFILL, 64}, &s)) {
         s.pipelined = true;
         chooser_add(c, &s);
     }
     if (k < 2) return;
-    if (cut(c, set, ST_WORK_DECODE, 1, &s)) add_staged(c, &s, 1);
-    if (batch > 1 && cut(c, set, ST_WORK_DECODE, batch, &s)) add_staged(c, &s, batch);
+    if (cut(c, set, k, one, &s)) add_staged(c, &s, 1);
+    if (batch > 1 && cut(c, set, k, (st_candidate_call){ST_WORK_DECODE, batch}, &s)) add_staged(c, &s, batch);
 }
 
 /* Each chunk where the chain of one stream, or a prompt, is over soonest: of units that are good at different chunks,
@@ -256,9 +262,12 @@ static void add_reasons(chooser *c, const unit_sets *sets) {
     st_schedule s;
     st_candidate_one(&s, c->costs, 0);
     if (sets->n == 0)
-        chooser_add_impossible(c, &s, "several units", "there are no two units that share no core; --units makes some");
+        chooser_add_impossible(
+            c, &s, "several units",
+            "there are no two units that share no core: measure some with --units, or add one to a cost table");
     if (sets->n > 0 && c->costs->n_chunks < 2)
-        chooser_add_impossible(c, &s, "chunks on several units", "there is one chunk; --chunks 4 makes four");
+        chooser_add_impossible(c, &s, "chunks on several units",
+                               "there is one chunk: measure four with --chunks 4, or cut it in a cost table");
     if (c->workload->streams > 1) return;
     st_buf why = {0};
     st_chain_text(&why, c->costs);

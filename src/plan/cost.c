@@ -275,6 +275,20 @@ uint64_t st_bytes_sum(uint64_t a, uint64_t b) {
     return a < UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
+uint64_t st_costs_chunk_bytes(const st_costs *costs, uint32_t chunk, uint64_t positions) {
+    const st_cost_chunk *c = &costs->chunks[chunk];
+    return st_bytes_sum(c->weight_bytes, kv_need(1, positions, c->kv_bytes));
+}
+
+static bool has_room(const st_cost_memory *memory, uint64_t bytes) {
+    return memory->bytes == 0 || bytes <= memory->bytes;
+}
+
+bool st_costs_room(const st_costs *costs, uint32_t unit, uint64_t bytes) {
+    const uint32_t memory = costs->units[unit].memory;
+    return memory == ST_COST_NONE || has_room(&costs->memories[memory], bytes);
+}
+
 void st_costs_memory(const st_costs *costs, const st_schedule *s, const uint32_t *unit_of, uint64_t tokens,
                      uint64_t *need) {
     memset(need, 0, (costs->n_memories + costs->n_units) * sizeof *need);
@@ -327,7 +341,7 @@ static int check_memory(const st_costs *costs, const st_schedule *s, const uint3
     st_costs_memory(costs, s, unit_of, tokens, need);
     for (uint32_t m = 0; m < costs->n_memories; m++) {
         const st_cost_memory *memory = &costs->memories[m];
-        if (memory->bytes == 0 || need[m] <= memory->bytes) continue;
+        if (has_room(memory, need[m])) continue;
         return st_fail(err, STRETTO_E_INPUT,
                        "too little memory: %.1f MB of weights and KV would be needed in %s, which has %.1f MB",
                        (double)need[m] / 1e6, memory->name, (double)memory->bytes / 1e6);

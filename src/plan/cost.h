@@ -149,6 +149,11 @@ void st_cost_slowdowns_of_pair(const double solo[2], const double end[2], double
 /* UINT64_MAX where the sum is beyond any number. */
 uint64_t st_bytes_sum(uint64_t a, uint64_t b);
 
+/* Of a chunk's weights and KV of so many positions. */
+uint64_t st_costs_chunk_bytes(const st_costs *costs, uint32_t chunk, uint64_t positions);
+/* Whether the unit's memory has room for so many bytes; one without a limit has. */
+bool st_costs_room(const st_costs *costs, uint32_t unit, uint64_t bytes);
+
 /* Bytes that a schedule needs in each memory, and in each unit that has none: weights once, KV of `tokens` positions
  * for each stream in flight. need[n_memories + n_units]. unit_of: the schedule's units as indices of the table. */
 void st_costs_memory(const st_costs *costs, const st_schedule *schedule, const uint32_t *unit_of, uint64_t tokens,

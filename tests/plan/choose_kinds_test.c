@@ -84,6 +84,35 @@ static void streams_go_through_a_chain_in_one_call(void **state) {
     st_costs_free(&costs);
 }
 
+/* A quick unit whose memory is for one chunk of four is given that one: 3.1 a step, 4 without it. */
+static void a_unit_is_given_what_fits(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 4, 2, (double[]){1, 0.1, 1, 0.1, 1, 0.1, 1, 0.1});
+    costs.n_memories = 2;
+    for (uint32_t u = 0; u < 2; u++) {
+        snprintf(costs.memories[u].name, ST_PLAN_NAME, "of%u", u);
+        costs.units[u].memory = u;
+    }
+    for (uint32_t c = 0; c < 4; c++) costs.chunks[c] = (st_cost_chunk){.name = {(char)('1' + c)}, .weight_bytes = 100};
+    costs.memories[0].bytes = 1000;
+    costs.memories[1].bytes = 150;
+    for (enum st_goal goal = ST_GOAL_LATENCY; goal <= ST_GOAL_TTFT; goal++) {
+        st_choice choice = choose(&costs, (st_workload){1, 1, 10}, goal);
+        assert_ptr_equal(strstr(choice.rows[0].title, "placed on u0 (chunks 1-3) and u1 (4)"), choice.rows[0].title);
+        st_choice_free(&choice);
+    }
+    st_choice choice = choose(&costs, (st_workload){4, 1, 10}, ST_GOAL_THROUGHPUT);
+    assert_true(rows_beginning(&choice, "staged on u0 (chunks 1-3) and u1 (4), 4 streams") > 0);
+    st_choice_free(&choice);
+    costs.memories[1].bytes = 99;
+    choice = choose(&costs, (st_workload){1, 1, 10}, ST_GOAL_LATENCY);
+    assert_string_equal(choice.rows[0].title, "one thread on u0");
+    assert_non_null(strstr(row_named(&choice, "one thread on u1")->why, "too little memory"));
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 /* Memory for two of four streams: calls of one stream and of two become the same, which stands there once, and with
  * parts of prompts that follow each other, which is quicker as soon as they are small. */
 static void fewer_streams_stand_there_once(void **state) {
@@ -227,6 +256,7 @@ int main(void) {
         cmocka_unit_test(a_chain_goes_where_each_chunk_is_quick),
         cmocka_unit_test(units_that_are_alike_make_no_chain),
         cmocka_unit_test(streams_go_through_a_chain_in_one_call),
+        cmocka_unit_test(a_unit_is_given_what_fits),
         cmocka_unit_test(fewer_streams_stand_there_once),
         cmocka_unit_test(long_titles_end_between_characters),
         cmocka_unit_test(the_slowest_unit_may_be_left_out),

@@ -49,7 +49,8 @@ static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
         if (costs->n_units == 1) st_candidate_one(&s, costs, 0);
         break;
     default:
-        assert_true(st_candidate_split(&s, costs, units, n, ST_WORK_DECODE, 1));
+        assert_true(
+            st_candidate_split(&s, costs, units, n, (st_candidate_call){ST_WORK_DECODE, 1}, ST_CANDIDATE_ANY_ROOM));
         if (n == 1) st_candidate_one(&s, costs, 0);
         if (n == 1) break;
         st_candidate_stage(&s, 2 + (uint32_t)st_rng_below(rng, 6), 1);
@@ -65,6 +66,15 @@ static st_schedule random_schedule(const st_costs *costs, st_rng *rng) {
     return s;
 }
 
+#define POSITIONS 3
+
+/* Whether unit u can have chunk c too, beside such of *bytes. */
+static bool can_have(const st_costs *costs, uint32_t u, uint32_t c, uint64_t *bytes) {
+    *bytes += costs->chunks[c].weight_bytes + POSITIONS * costs->chunks[c].kv_bytes;
+    return st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0 &&
+           (costs->units[u].memory == ST_COST_NONE || *bytes <= costs->memories[costs->units[u].memory].bytes);
+}
+
 /* The longest stage of chunks from `first` on, on units of which those of `used` have their chunks, tried out: any
  * order, any cuts, a chunk for each. */
 static double shortest(const st_costs *costs, uint32_t first, unsigned used) {
@@ -72,7 +82,8 @@ static double shortest(const st_costs *costs, uint32_t first, unsigned used) {
     for (uint32_t u = 0; u < costs->n_units; u++) {
         if (used >> u & 1) continue;
         double stage = 0;
-        for (uint32_t c = first; c < costs->n_chunks && st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0; c++) {
+        uint64_t bytes = 0;
+        for (uint32_t c = first; c < costs->n_chunks && can_have(costs, u, c, &bytes); c++) {
             stage += st_cost_ns(costs, c, u, ST_WORK_DECODE, 1) + costs->units[u].dispatch_ns;
             best = fmin(best, fmax(stage, shortest(costs, c + 1, used | 1u << u)));
         }
@@ -86,7 +97,8 @@ static double least_sum(const st_costs *costs, uint32_t first, unsigned used, do
     for (uint32_t u = 0; u < costs->n_units; u++) {
         if (used >> u & 1) continue;
         double stage = 0;
-        for (uint32_t c = first; c < costs->n_chunks && st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0; c++) {
+        uint64_t bytes = 0;
+        for (uint32_t c = first; c < costs->n_chunks && can_have(costs, u, c, &bytes); c++) {
             stage += st_cost_ns(costs, c, u, ST_WORK_DECODE, 1) + costs->units[u].dispatch_ns;
             if (stage <= most) best = fmin(best, stage + least_sum(costs, c + 1, used | 1u << u, most));
         }
@@ -105,17 +117,32 @@ static double sum_of(const st_costs *costs, const st_schedule *s) {
 
 static double longest_of(const st_costs *costs, const st_schedule *s) {
     double stage[ST_PLAN_UNITS_MAX] = {0}, longest = 0;
+    uint64_t bytes[ST_PLAN_UNITS_MAX] = {0};
     assert_int_equal(st_schedule_stages(s), costs->n_units);
     for (uint32_t c = 0; c < s->n_chunks; c++) {
         uint32_t u = st_costs_unit(costs, s->units[s->chunks[c].unit]);
-        assert_true(st_costs_curve(costs, c, u, ST_WORK_DECODE)->n > 0);
+        assert_true(can_have(costs, u, c, &bytes[u]));
         stage[u] += st_cost_ns(costs, c, u, ST_WORK_DECODE, 1) + costs->units[u].dispatch_ns;
         longest = fmax(longest, stage[u]);
     }
     return longest;
 }
 
-/* In its longest stage, or, where that is the same, in all of them. */
+/* Chunks of some bytes; one unit in two has a memory of its own, for one to all of them. */
+static void random_memories(st_costs *costs, st_rng *rng) {
+    for (uint32_t c = 0; c < costs->n_chunks; c++) {
+        costs->chunks[c].weight_bytes = 10 + st_rng_below(rng, 20);
+        costs->chunks[c].kv_bytes = st_rng_below(rng, 5);
+    }
+    for (uint32_t u = 0; u < costs->n_units; u++) {
+        if (st_rng_below(rng, 2)) continue;
+        snprintf(costs->memories[costs->n_memories].name, ST_PLAN_NAME, "of%u", u);
+        costs->memories[costs->n_memories].bytes = 40 + st_rng_below(rng, 30 * costs->n_chunks);
+        costs->units[u].memory = costs->n_memories++;
+    }
+}
+
+/* In its longest stage, or, where that is the same, in all of them; and no unit has more than it has room for. */
 static void no_cut_is_better(void **state) {
     (void)state;
     st_rng rng;
@@ -126,13 +153,15 @@ static void no_cut_is_better(void **state) {
         st_schedule s;
         uint32_t units[] = {0, 1, 2, 3};
         random_table(&costs, &rng);
+        random_memories(&costs, &rng);
         for (uint32_t u = 0; u < costs.n_units; u++) {
             costs.units[u].dispatch_ns = between(&rng, 0, 20);
             for (uint32_t c = 0; c < costs.n_chunks; c++)
                 if (st_rng_below(&rng, 5) == 0) st_costs_curve(&costs, c, u, ST_WORK_DECODE)->n = 0;
         }
         double least = shortest(&costs, 0, 0);
-        bool good = st_candidate_cut(&s, &costs, units, costs.n_units, ST_WORK_DECODE, 1);
+        bool good =
+            st_candidate_cut(&s, &costs, units, costs.n_units, (st_candidate_call){ST_WORK_DECODE, 1}, POSITIONS);
         assert_int_equal(good, least < INFINITY);
         if (good) {
             double sum = least_sum(&costs, 0, 0, least * (1 + 1e-9));
@@ -283,7 +312,8 @@ static double large_ns(uint32_t streams, uint64_t *n_steps) {
             assert_int_equal(st_cost_set_slowdown(&costs, x, x, ST_WORK_DECODE, y, y, ST_WORK_DECODE, 1.03, &err), 0);
     }
     st_schedule s;
-    assert_true(st_candidate_split(&s, &costs, units, 16, ST_WORK_DECODE, 1));
+    assert_true(
+        st_candidate_split(&s, &costs, units, 16, (st_candidate_call){ST_WORK_DECODE, 1}, ST_CANDIDATE_ANY_ROOM));
     st_candidate_stage(&s, streams, 1);
     s.micro_batch = 64;
     st_workload workload = {streams, 64, 16};
