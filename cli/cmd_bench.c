@@ -41,8 +41,8 @@ static void note_busy(bench_work *w) {
     for (uint32_t i = 0; i < w->s.n_chunks; i++) w->busy_ns[i] += st_chain_busy_ns(w->s.chain, i);
 }
 
-static int feed(bench_work *w, uint32_t n, enum st_want want, stretto_error *err) {
-    int rc = n ? st_chain_forward(w->s.chain, w->ids, n, want, NULL, NULL, err) : STRETTO_OK;
+static int feed(bench_work *w, uint32_t n, stretto_error *err) {
+    int rc = n ? st_chain_forward(w->s.chain, w->ids, n, ST_WANT_LAST, NULL, NULL, err) : STRETTO_OK;
     note_busy(w);
     return rc;
 }
@@ -79,7 +79,7 @@ static int time_once(bench_work *w, const bench_test *t, uint64_t *ns, stretto_e
     if (cli_stopped(w->cx)) return st_fail(err, STRETTO_E_STOPPED, "interrupted in the benchmark");
     memset(w->busy_ns, 0, w->s.n_chunks * sizeof *w->busy_ns);
     uint64_t start = st_now_ns();
-    rc = t->decode ? decode(w, t->tokens, err) : feed(w, t->tokens, ST_WANT_LAST, err);
+    rc = t->decode ? decode(w, t->tokens, err) : feed(w, t->tokens, err);
     *ns = st_now_ns() - start;
     return rc;
 }

@@ -95,7 +95,7 @@ static void show_read(void *arg, uint32_t n) {
 
 static int take_id(void *arg, int32_t id) {
     run_work *w = arg;
-    cli_progress_end(w->cx);
+    if (w->ids.len == 0) cli_progress_end(w->cx);
     int rc = st_ids_add(&w->ids, id, &w->failed);
     if (!rc && w->o->dump_ids && !w->o->json) cli_printf(w->cx, "%s%d", w->ids.len > 1 ? " " : "", id);
     if (!rc) rc = run_decode(w->s.tok, w->o, id, w->ids.len == 1, &w->stream, &w->text, &w->failed);

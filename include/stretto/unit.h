@@ -25,9 +25,9 @@ typedef struct stretto_step {
     const char *name;
     /* Does the work, or one worker's share of it: a CPU unit calls it on all its threads at once, worker 0 to n_workers
      * - 1, each with an err of its own, and takes what worker 0 returns, 0 or a negative enum stretto_code with the
-     * reason in err, as the step's. Those threads have a stack of 1 MiB. A unit of your own calls it with whatever
-     * workers it has (see stretto_unit_ops.submit), or not at all when arg tells it what to do: then, and only there,
-     * it may be NULL. */
+     * reason in err, as the step's. What is no such code counts as STRETTO_E_UNIT. Those threads have a stack of 1 MiB.
+     * A unit of your own calls it with whatever workers it has (see stretto_unit_ops.submit), or not at all when arg
+     * tells it what to do: then, and only there, it may be NULL. */
     int (*run)(void *arg, unsigned worker, unsigned n_workers, stretto_error *err);
     void *arg;
     uint64_t bytes;      /* of memory that one execution reads, 0: unknown. For GB/s in results */

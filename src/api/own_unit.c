@@ -163,7 +163,7 @@ static void job_end(stretto_job *job, uint64_t start_ns, uint64_t end_ns, int co
 
 void stretto_job_done(stretto_job *job, uint64_t start_ns, uint64_t end_ns, int code, const char *reason) {
     stretto_error error = {0};
-    if (code) st_fail(&error, st_code_of(code), "%s", reason ? reason : "");
+    if (code) st_fail(&error, code, "%s", reason ? reason : "");
     job_end(job, start_ns, end_ns, code, &error);
 }
 

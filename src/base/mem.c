@@ -73,14 +73,15 @@ static int region_map_anonymous(st_region *region, size_t bytes) {
 /* MADV_HUGEPAGE is enough for anonymous memory, but nearly everywhere not for a memfd (shmem_enabled is `never` by
  * default). MADV_COLLAPSE (Linux 6.1) does not ask that setting: a page that has one small page in it becomes a huge
  * one, at the price of the page fault that it saves. Where it is refused nothing is lost. */
-void st_region_settle(const st_region *region, unsigned part, unsigned parts) {
-    if (region->fd < 0) return;
+bool st_region_settle(const st_region *region, unsigned part, unsigned parts) {
+    if (region->fd < 0) return false;
     size_t pages = region->bytes / HUGE_PAGE, end = pages * (part + 1) / parts;
     for (size_t i = pages * part / parts; i < end; i++) {
         uint8_t *at = region->data + i * HUGE_PAGE;
         (void)*(volatile uint8_t *)at; /* a page of a memfd is made when it is read, too */
-        if (madvise(at, HUGE_PAGE, MADV_COLLAPSE) != 0) return;
+        if (madvise(at, HUGE_PAGE, MADV_COLLAPSE) != 0) return false;
     }
+    return true;
 }
 
 int st_region_map(st_region *region, const char *name, size_t bytes, stretto_error *err) {

@@ -5,6 +5,7 @@
 
 #include "stretto/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,9 +27,10 @@ typedef struct st_region {
 /* name appears in /proc/PID/maps and in errors. STRETTO_E_MEMORY. */
 int st_region_create(st_region *region, const char *name, size_t bytes, stretto_error *err);
 /* The same in two steps, so that several threads can share the second: a region without pages, then the huge pages of
- * its part number `part` of `parts`. What is never settled gets its pages, small ones, when it is touched. */
+ * its part number `part` of `parts`; false: the kernel makes none. What is never settled gets its pages, small ones,
+ * when it is touched. */
 int st_region_map(st_region *region, const char *name, size_t bytes, stretto_error *err);
-void st_region_settle(const st_region *region, unsigned part, unsigned parts);
+bool st_region_settle(const st_region *region, unsigned part, unsigned parts);
 void st_region_destroy(st_region *region);
 
 #endif

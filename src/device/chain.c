@@ -25,7 +25,7 @@ static int set_sizes(st_chain *c, const st_chain_options *o, stretto_error *err)
 /* Working memory, and the logits of a pass, count with the KV. */
 static int check_room(const st_chain *c, stretto_error *err) {
     uint64_t logits = (uint64_t)(c->max_logits + 1) * st_logits_stride(c->model) * sizeof(float);
-    return st_stream_check_room(c->placement->chunks, c->n_chunks, c->kv_type, c->n_ctx, c->max_batch,
+    return st_stream_check_room(c->placement->chunks, c->n_chunks, c->kv_type, c->n_ctx, c->max_batch, 1,
                                 st_placement_bytes(c->placement) + logits, err);
 }
 

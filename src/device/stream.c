@@ -17,29 +17,29 @@ static uint32_t owner_of(const st_stream *s, uint32_t end, uint32_t layer) {
 }
 
 int st_stream_check_room(const st_chunk *chunks, uint32_t n_chunks, enum st_kv_type kv_type, uint32_t n_ctx,
-                         uint32_t max_rows, uint64_t beside, stretto_error *err) {
+                         uint32_t max_rows, uint32_t n, uint64_t beside, stretto_error *err) {
     const st_model *m = chunks[0].model;
     uint64_t kv = 0, weights = m->weights.bytes, most = m->memory;
-    for (uint32_t i = 0; i < n_chunks; i++) kv += st_kv_size(m, chunks[i].span, kv_type, n_ctx, max_rows);
+    for (uint32_t i = 0; i < n_chunks; i++) kv += n * st_kv_size(m, chunks[i].span, kv_type, n_ctx, max_rows);
     if (!most || (kv <= most && weights + beside <= most - kv)) return STRETTO_OK;
-    return st_fail(err, STRETTO_E_MEMORY,
-                   "the KV of %u positions takes %s of memory, the weights take %s and working memory %s, but all that "
-                   "this process may have here is %s (the machine's, or its control group's limit): a shorter context "
-                   "(--ctx)%s takes less",
-                   n_ctx, ST_BYTES(kv), ST_BYTES(weights), ST_BYTES(beside), ST_BYTES(most),
-                   kv_type == ST_KV_F32 ? ", or a KV in f16 (--kv-type)," : "");
+    return st_fail(
+        err, STRETTO_E_MEMORY,
+        "the KV of %u stream%s of %u positions takes %s of memory, the weights take %s and working memory %s, but all "
+        "that "
+        "this process may have here is %s (the machine's, or its control group's limit): a shorter context%s%s "
+        "takes less",
+        n, n == 1 ? "" : "s", n_ctx, ST_BYTES(kv), ST_BYTES(weights), ST_BYTES(beside), ST_BYTES(most),
+        kv_type == ST_KV_F32 ? ", or a KV in f16," : "", n == 1 ? "" : ", or fewer streams,");
 }
 
 int st_stream_open(st_stream **out, const st_chunk *chunks, uint32_t n_chunks, enum st_kv_type kv_type, uint32_t n_ctx,
                    uint32_t max_rows, stretto_error *err) {
     *out = NULL;
-    int code = st_stream_check_room(chunks, n_chunks, kv_type, n_ctx, max_rows, 0, err);
-    if (code) return code;
     st_stream *s = calloc(1, sizeof *s);
     if (!s) return st_fail_memory(err, "stream", sizeof *s);
     *s = (st_stream){.chunks = chunks, .n_chunks = n_chunks, .n_ctx = n_ctx};
     s->kv = calloc(n_chunks, sizeof *s->kv);
-    code = s->kv ? STRETTO_OK : st_fail_memory(err, "stream", n_chunks * sizeof *s->kv);
+    int code = s->kv ? STRETTO_OK : st_fail_memory(err, "stream", n_chunks * sizeof *s->kv);
     for (uint32_t i = 0; i < n_chunks && !code; i++) {
         const st_chunk *chunk = &chunks[i];
         code = st_kv_create(&s->kv[i], chunk->model, chunk->span, kv_type, n_ctx, max_rows, err);

@@ -14,15 +14,14 @@ typedef struct st_stream {
     int32_t next_id;   /* the token chosen after the latest wanted row; written by the unit of the last chunk */
 } st_stream;
 
-/* Whether the KV of such a stream fits into memory together with the model's weights and `beside` bytes: once it is
+/* Whether the KV of n such streams fits into memory together with the model's weights and `beside` bytes: once it is
  * filled, the system would end the process without a word. STRETTO_E_MEMORY with all the numbers, and what takes less.
  */
 int st_stream_check_room(const st_chunk *chunks, uint32_t n_chunks, enum st_kv_type kv_type, uint32_t n_ctx,
-                         uint32_t max_rows, uint64_t beside, stretto_error *err);
+                         uint32_t max_rows, uint32_t n, uint64_t beside, stretto_error *err);
 
 /* Room for n_ctx positions, and for passes with up to max_rows rows of this stream. The stream may go through any
- * placement with these chunks (which must outlive it), one pass after the other. STRETTO_E_MEMORY,
- * also as st_stream_check_room. */
+ * placement with these chunks (which must outlive it), one pass after the other. STRETTO_E_MEMORY. */
 int st_stream_open(st_stream **out, const st_chunk *chunks, uint32_t n_chunks, enum st_kv_type kv_type, uint32_t n_ctx,
                    uint32_t max_rows, stretto_error *err);
 void st_stream_close(st_stream *stream); /* NULL is fine */

@@ -96,7 +96,8 @@ typedef struct st_model_options {
 /* Binds and packs. STRETTO_E_INPUT with tensor, expected and found shapes; an unknown architecture lists those
  * supported; a type without kernels is named with its tensor, and a part of a model is told by its number.
  * STRETTO_E_MEMORY also when the packed weights are more than there is room for: the system would end the process while
- * they are packed. STRETTO_E_STOPPED after stop, within a few milliseconds. On failure *out is NULL. */
+ * they are packed. STRETTO_E_STOPPED after stop, once each
+ * worker is through with a megabyte or so. On failure *out is NULL. */
 int st_model_load(st_model **out, const st_gguf *gguf, const st_model_options *options, stretto_error *err);
 void st_model_free(st_model *model); /* NULL is fine */
 

@@ -84,8 +84,10 @@ static bool stopped(const pack_job *job) {
 #define SETTLE_PARTS 256u /* of a worker's share of the huge pages: of 64 GiB still only some milliseconds' worth */
 
 static void settle_share(const pack_job *job, const st_worker *worker) {
-    for (unsigned i = 0; i < SETTLE_PARTS && !stopped(job); i++)
-        st_region_settle(&job->bind->model->weights, worker->id * SETTLE_PARTS + i, worker->count * SETTLE_PARTS);
+    const st_region *weights = &job->bind->model->weights;
+    bool good = true;
+    for (unsigned i = 0; i < SETTLE_PARTS && good && !stopped(job); i++)
+        good = st_region_settle(weights, worker->id * SETTLE_PARTS + i, worker->count * SETTLE_PARTS);
 }
 
 static void pack_worker(void *arg, const st_worker *worker) {

@@ -76,13 +76,33 @@ static void add_staged(chooser *c, const st_schedule *places, uint32_t batch) {
     chooser_add_new(c, &s);
 }
 
-/* So that so many streams fit, or two, or one; where none does, what was too much is told of the best cut. */
-static bool cut(const chooser *c, const unit_set *set, uint32_t streams, st_candidate_call call, st_schedule *out) {
+/* So that so many streams in flight fit. */
+static bool cut_for(const chooser *c, const unit_set *set, uint32_t streams, st_candidate_call call, st_schedule *out) {
     const uint64_t tokens = (uint64_t)c->workload->prompt + c->workload->generate;
-    const uint64_t positions[] = {streams * tokens, 2 * tokens, tokens, ST_CANDIDATE_ANY_ROOM};
-    for (size_t i = streams > 2 ? 0 : streams == 2 ? 1 : 2; i < sizeof positions / sizeof *positions; i++)
-        if (st_candidate_cut(out, c->costs, set->units, set->n, call, positions[i])) return true;
-    return false;
+    return st_candidate_cut(out, c->costs, set->units, set->n, call, streams * tokens);
+}
+
+static bool cut_anyhow(const chooser *c, const unit_set *set, st_candidate_call call, st_schedule *out) {
+    return st_candidate_cut(out, c->costs, set->units, set->n, call, ST_CANDIDATE_ANY_ROOM);
+}
+
+/* For one stream; where that fits nowhere, what was too much is told of the best cut. */
+static bool cut(const chooser *c, const unit_set *set, st_candidate_call call, st_schedule *out) {
+    return cut_for(c, set, 1, call, out) || cut_anyhow(c, set, call, out);
+}
+
+/* Where memory is short, fewer streams in flight may leave room for a quicker cut: for all of them, half as many and so
+ * on, down to two. */
+static void add_staged_cuts(chooser *c, const unit_set *set, st_candidate_call call) {
+    st_schedule s, before;
+    bool any = false;
+    for (uint32_t streams = c->workload->streams; streams > 1; streams = streams == 3 ? 2 : streams / 2) {
+        if (!cut_for(c, set, streams, call, &s)) continue;
+        if (!any || chooser_differ(&before, &s)) add_staged(c, &s, call.tokens);
+        before = s;
+        any = true;
+    }
+    if (!any && cut_anyhow(c, set, call, &s)) add_staged(c, &s, call.tokens);
 }
 
 static void add_single_units(chooser *c) {
@@ -111,19 +131,19 @@ static void add_splits(chooser *c, const unit_set *set) {
     st_schedule s;
     const st_candidate_call one = {ST_WORK_DECODE, 1};
     uint32_t k = c->workload->streams, batch = (k + set->n - 1) / set->n;
-    if (cut(c, set, 1, one, &s)) {
+    if (cut(c, set, one, &s)) {
         chooser_add(c, &s);
     } else if (set->n <= c->costs->n_chunks) {
         st_candidate_one(&s, c->costs, set->units[0]);
         add_no_split(c, set, &s);
     }
-    if (cut(c, set, 1, (st_candidate_call){ST_WORK_PREFILL, 64}, &s)) {
+    if (cut(c, set, (st_candidate_call){ST_WORK_PREFILL, 64}, &s)) {
         s.pipelined = true;
         chooser_add(c, &s);
     }
     if (k < 2) return;
-    if (cut(c, set, k, one, &s)) add_staged(c, &s, 1);
-    if (batch > 1 && cut(c, set, k, (st_candidate_call){ST_WORK_DECODE, batch}, &s)) add_staged(c, &s, batch);
+    add_staged_cuts(c, set, one);
+    if (batch > 1) add_staged_cuts(c, set, (st_candidate_call){ST_WORK_DECODE, batch});
 }
 
 /* Each chunk where the chain of one stream, or a prompt, is over soonest: of units that are good at different chunks,

@@ -66,13 +66,28 @@ static int open_station(st_streams *e, uint32_t i, stretto_error *err) {
     return code;
 }
 
+/* Rows that a pass has of one stream at most. */
+static uint32_t rows_of_stream(const st_streams_options *o) {
+    return o->prompt_rows > ST_LOOKUP_MAX ? o->prompt_rows : ST_LOOKUP_MAX + 1;
+}
+
+/* The stations' working memory, and the logits of their passes, count with the KV. */
+static int check_room(const st_streams *e, stretto_error *err) {
+    const st_streams_options *o = &e->o;
+    const uint64_t logits = (uint64_t)e->max_wanted * st_logits_stride(o->model) * sizeof(float);
+    uint64_t beside = 0;
+    for (uint32_t i = 0; i < o->n_stations; i++)
+        beside += st_placement_bytes(e->stations[i].placement) + o->depth * logits;
+    return st_stream_check_room(e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, rows_of_stream(o),
+                                o->n_streams, beside, err);
+}
+
 static int open_slot(st_streams *e, st_slot *slot, stretto_error *err) {
     const st_streams_options *o = &e->o;
-    uint32_t most = o->prompt_rows > ST_LOOKUP_MAX ? o->prompt_rows : ST_LOOKUP_MAX + 1;
     slot->ids = st_alloc((size_t)o->n_ctx + 1, sizeof *slot->ids);
     if (!slot->ids) return st_fail_memory(err, "a stream's ids", (o->n_ctx + 1ull) * sizeof *slot->ids);
-    int code =
-        st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx, most, err);
+    int code = st_stream_open(&slot->stream, e->stations[0].placement->chunks, o->n_chunks, o->kv_type, o->n_ctx,
+                              rows_of_stream(o), err);
     if (code || !o->guesses) return code;
     if (o->drafts) return st_slot_draft_open(e, slot, o->drafts[slot - e->slots], err);
     return st_lookup_create(&slot->lookup, o->n_ctx, err);
@@ -90,6 +105,7 @@ int st_streams_open(st_streams **out, const st_streams_options *options, stretto
         if (!e->stations || !e->slots) code = st_fail_memory(err, "streams", e->o.n_streams * sizeof *e->slots);
     }
     for (uint32_t i = 0; !code && i < e->o.n_stations; i++) code = open_station(e, i, err);
+    if (!code) code = check_room(e, err);
     for (uint32_t i = 0; !code && i < e->o.n_streams; i++) code = open_slot(e, &e->slots[i], err);
     if (code)
         st_streams_close(e);

@@ -100,7 +100,8 @@ typedef struct st_streams_stats {
 
 typedef struct st_streams st_streams;
 
-/* STRETTO_E_USAGE says which number makes no sense; STRETTO_E_MEMORY; what a unit says. */
+/* STRETTO_E_USAGE says which number makes no sense; STRETTO_E_MEMORY, also as st_stream_check_room of all streams;
+ * what a unit says. */
 int st_streams_open(st_streams **out, const st_streams_options *options, stretto_error *err);
 void st_streams_close(st_streams *streams); /* NULL is fine */
 

@@ -38,6 +38,7 @@ void st_event_undo(st_event *event) {
     atomic_store_explicit(&event->state, ST_EVENT_IDLE, memory_order_release);
 }
 
+/* The code is one of ours, whatever a program's own step or unit returned. */
 static void event_set_error(st_event *event, int code, const stretto_error *error, const char *name) {
     event->code = st_code_of(code);
     if (code == STRETTO_OK) return;

@@ -54,13 +54,13 @@ static void kv_beside_weights(void **state) {
     f.model->memory = f32 + mib;
     fixture_check(open_chain(&f, ST_KV_F32, &err), &err);
     f.model->memory = f32; /* working memory counts, too */
-    refused(&f, ST_KV_F32, "--kv-type");
+    refused(&f, ST_KV_F32, "or a KV in f16, takes less");
     f.model->memory = f32 - 1;
-    refused(&f, ST_KV_F32, "--ctx");
+    refused(&f, ST_KV_F32, "a shorter context");
     f.model->memory = f.model->weights.bytes + 1; /* less than the KV alone */
     refused(&f, ST_KV_F16, "the weights take ");
     f.model->memory = 1;
-    refused(&f, ST_KV_F16, "--ctx");
+    refused(&f, ST_KV_F16, "a shorter context takes less");
     fixture_close(&f);
 }
 

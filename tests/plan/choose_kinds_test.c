@@ -113,6 +113,25 @@ static void a_unit_is_given_what_fits(void **state) {
     st_costs_free(&costs);
 }
 
+/* Room for one chunk of eight streams, or for three of two: two in flight are three times as quick. */
+static void fewer_streams_may_leave_room_for_a_quicker_cut(void **state) {
+    (void)state;
+    st_costs costs;
+    table_make(&costs, 4, 2, (double[]){1, 0.1, 1, 0.1, 1, 0.1, 1, 0.1});
+    costs.n_memories = 1;
+    snprintf(costs.memories[0].name, ST_PLAN_NAME, "small");
+    costs.memories[0].bytes = 190;
+    costs.units[1].memory = 0;
+    for (uint32_t c = 0; c < 4; c++) costs.chunks[c].weight_bytes = 40, costs.chunks[c].kv_bytes = 1;
+    st_choice choice = choose(&costs, (st_workload){8, 1, 10}, ST_GOAL_THROUGHPUT);
+    const st_choice_row *all = row_named(&choice, "staged on u0 (chunks 1-3) and u1 (4), 8 streams, 4 in a call");
+    assert_ptr_equal(strstr(choice.rows[0].title, "staged on u0 (chunk 1) and u1 (2-4), 2 streams"),
+                     choice.rows[0].title);
+    assert_true(all->possible && all->score > 2 * choice.rows[0].score);
+    st_choice_free(&choice);
+    st_costs_free(&costs);
+}
+
 /* Memory for two of four streams: calls of one stream and of two become the same, which stands there once, and with
  * parts of prompts that follow each other, which is quicker as soon as they are small. */
 static void fewer_streams_stand_there_once(void **state) {
@@ -257,6 +276,7 @@ int main(void) {
         cmocka_unit_test(units_that_are_alike_make_no_chain),
         cmocka_unit_test(streams_go_through_a_chain_in_one_call),
         cmocka_unit_test(a_unit_is_given_what_fits),
+        cmocka_unit_test(fewer_streams_may_leave_room_for_a_quicker_cut),
         cmocka_unit_test(fewer_streams_stand_there_once),
         cmocka_unit_test(long_titles_end_between_characters),
         cmocka_unit_test(the_slowest_unit_may_be_left_out),

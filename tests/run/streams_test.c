@@ -586,8 +586,33 @@ static void wrong_prompts(void **state) {
     work_close(&w);
 }
 
+/* All streams' KV counts, and working memory beside it. */
+static void streams_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    work w;
+    stretto_error err = {0};
+    st_streams *streams = NULL;
+    work_open(&w, "tiny-llama-Q4_1", NULL);
+    st_station_options one = station(&w, 0, w.f.units[0], w.f.units[0]);
+    st_streams_options o = options_of(&w, &one, 1);
+    fixture_check(st_streams_open(&streams, &o, &err), &err);
+    const uint64_t need = w.f.model->weights.bytes + st_streams_kv_bytes(streams);
+    st_streams_close(streams);
+    w.f.model->memory = need; /* nothing is left for the rest */
+    assert_int_equal(st_streams_open(&streams, &o, &err), STRETTO_E_MEMORY);
+    assert_null(streams);
+    assert_non_null(strstr(err.text, "the KV of 3 streams of "));
+    assert_non_null(strstr(err.text, "fewer streams, takes less"));
+    o.n_streams = 2;
+    w.f.model->memory = need + (64 << 20);
+    fixture_check(st_streams_open(&streams, &o, &err), &err);
+    st_streams_close(streams);
+    work_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_that_do_not_fit_are_refused),
         cmocka_unit_test(ids_of_a_serial_run),
         cmocka_unit_test(speculation_changes_nothing),
         cmocka_unit_test(a_model_guesses),
